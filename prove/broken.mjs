@@ -250,10 +250,14 @@ const BREAKS = [
   },
   {
     name: 'the-second-cookie',
-    says: 'better-auth reads the cookies of the caller, and not those that were authorized',
-    file: 'http/auth/auth-request.js',
-    find: 'const cookie = cookieHeader(ctx, visitor);',
-    replace: "const cookie = request.headers.cookie ?? '';",
+    says: 'the list of sessions reads the cookies again, by a more lenient rule than the one that authorized',
+    file: 'http/auth/sign-in-settings.js',
+    find: 'listing, ({ session }) => listSessions(ctx, session)',
+    replace: `listing, async ({ headers }) => {
+        const { readVisitor } = await import('./session.js');
+        const again = await readVisitor(ctx, { headers: { cookie: headers.cookie.replaceAll(/[\\s"]/g, '') } });
+        return listSessions(ctx, again.session);
+    }`,
     proof: 'session',
     by: ['one-session'],
   },

@@ -22,8 +22,7 @@ create table secret_key_ids (
 
 -- ---- Users ----
 
--- The people who sign in to the dashboard: their passwords, sessions and second factors. better-auth asks for most of
--- these columns; src/http/auth/better-auth.ts maps its names to ours.
+-- The people who sign in to the dashboard: their passwords, sessions and second factors.
 
 create table users (
   id uuid primary key,
@@ -39,14 +38,9 @@ create table users (
 );
 
 create table credentials (
-  id uuid primary key,
-  user_id uuid not null references users on delete cascade,
-  provider_id text not null check (provider_id = 'credential'),
-  account_id text not null,
+  user_id uuid primary key references users on delete cascade,
   password text not null, -- argon2id
-  created_at timestamptz not null,
-  updated_at timestamptz not null,
-  unique (user_id, provider_id)
+  updated_at timestamptz not null
 );
 
 -- The token alone opens nothing: the cookie also carries a signature, by a key that is not in the database.
@@ -55,8 +49,8 @@ create table sessions (
   user_id uuid not null references users on delete cascade,
   token text not null unique,
   created_at timestamptz not null,
-  updated_at timestamptz not null,
   expires_at timestamptz not null,
+  until_closed boolean not null default false, -- the cookie ends with the browser
   authenticated_at timestamptz not null, -- when the user last gave the password
   last_used_at timestamptz, -- null: not used since it was opened; written at most once a minute
   ip_address text,
@@ -67,25 +61,23 @@ create index sessions_by_expiry on sessions (expires_at);
 
 -- Links to reset a password, and sign-ins that wait for the second factor. Identifiers are hashed.
 create table verifications (
-  id uuid primary key,
-  identifier text not null,
-  value text not null,
+  identifier text primary key,
+  kind text not null check (kind in ('reset', 'second_step')),
+  user_id uuid not null references users on delete cascade,
   created_at timestamptz not null,
-  updated_at timestamptz not null,
-  expires_at timestamptz not null
+  expires_at timestamptz not null,
+  until_closed boolean not null default false, -- as in the session that a second step opens
+  attempts integer not null default 0 -- codes that were tried in a second step
 );
-create index verifications_by_identifier on verifications (identifier);
-create index verifications_by_value on verifications (value);
+create index verifications_by_user on verifications (user_id);
 create index verifications_by_expiry on verifications (expires_at);
 
 -- The secret and the recovery codes are encrypted.
 create table second_factors (
-  id uuid primary key,
-  user_id uuid not null unique references users on delete cascade,
+  user_id uuid primary key references users on delete cascade,
   secret text not null,
-  backup_codes text not null,
-  verified boolean not null default true,
-  failed_verification_count integer not null default 0,
+  recovery_codes text not null,
+  failed_codes integer not null default 0, -- wrong codes in a row, at sign-in
   locked_until timestamptz,
   -- The time step of the newest accepted code. Codes of this step and of earlier ones are refused.
   last_step bigint not null default 0

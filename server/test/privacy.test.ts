@@ -3,7 +3,7 @@ import { closeSync, openSync } from 'node:fs'
 import { PassThrough } from 'node:stream'
 import { expect, onTestFinished, test } from 'vitest'
 import { runCommand } from '../src/commands/program.ts'
-import { transact } from '../src/db/tx.ts'
+import { query, transact } from '../src/db/tx.ts'
 import { readCharge, type Charge } from '../src/domain/deposits/charge-reads.ts'
 import { queryDeposit } from '../src/domain/deposits/query-deposit.ts'
 import { resumeAccount, suspendAccount } from '../src/domain/accounts/accounts.ts'
@@ -12,7 +12,7 @@ import { findSession } from '../src/domain/accounts/sessions.ts'
 import { signUp } from '../src/domain/accounts/sign-up.ts'
 import { setAccountTerms } from '../src/domain/accounts/terms.ts'
 import { createInvitation } from '../src/domain/users/invitations.ts'
-import { auditSecurity, findUserId, purgeSignIns } from '../src/domain/users/security-events.ts'
+import { auditSecurity, purgeSignIns } from '../src/domain/users/security-events.ts'
 import { keepAttemptPartitions } from '../src/domain/webhooks/attempt-partitions.ts'
 import { exportAccount } from '../src/domain/reports/export-account.ts'
 import { checkDue } from '../src/workers/check.ts'
@@ -32,7 +32,7 @@ const REFUNDS = { byAccounts: true, returnFee: true }
 async function lived(w: World): Promise<{ account: TestAccount; userId: string }> {
   const account = await w.account()
   const { accountId, email } = account
-  const userId = (await findUserId(w.ctx, email))!
+  const [{ id: userId }] = (await query(w.pool, 'select id from users where email = $1', [email])) as [{ id: string }]
   const receiver = await startReceiver()
   await add(w, account, receiver.url, { name: 'Ana’s shop', authorization: 'Bearer of-ana' })
   await w.session(account)
@@ -214,8 +214,8 @@ test('an account that is resumed while it is being erased stays erased', async (
 test('a session that is opened while the account is being erased is gone, and one opened after it is worth nothing', async () => {
   const w = await world({ settings: { refunds: REFUNDS } })
   const { account, userId } = await suspended(w)
-  const insert = `insert into sessions (id, user_id, token, created_at, updated_at, expires_at, authenticated_at)
-    values (gen_random_uuid(), $1, $2, $3, $3, $3::timestamptz + interval '1 day', $3)`
+  const insert = `insert into sessions (id, user_id, token, created_at, expires_at, authenticated_at)
+    values (gen_random_uuid(), $1, $2, $3, $3::timestamptz + interval '1 day', $3)`
   const erased = await transact(w.pool, async (tx) => {
     await tx.run(insert, [userId, 'during', w.clock.now()])
     const waiting = eraseAccount(w.ctx, CONSOLE, account, 'letter')

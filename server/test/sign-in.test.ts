@@ -193,7 +193,7 @@ test('a recovery code works once, also when two come with it at once', async () 
   await thief.signIn(ANA)
   let both: Promise<number[]> | undefined
   await transact(w.pool, async (tx) => {
-    await tx.run('select id from second_factors for update')
+    await tx.run('select user_id from second_factors for update')
     both = Promise.all(
       [phone, thief].map(
         async (one) => (await one.post('auth/two-factor/verify-backup-code', { code: codes[0]! })).statusCode,
@@ -320,7 +320,7 @@ test('nobody’s mailbox can be filled: three letters, then one in five minutes'
   expect([statuses, w.letters.length]).toEqual([[200, 200, 200, 429], 3])
 })
 
-test('what is not used of better-auth cannot be reached, and nothing can be said to it that we did not mean', async () => {
+test('there is no other way to sign in, and fields that we do not know change nothing', async () => {
   const { browser, w } = await prepare()
   await browser.signIn(ANA)
   for (const path of ['ok', 'error', 'get-session', 'list-accounts', 'reset-password/x', 'two-factor/get-totp-uri'])
@@ -367,9 +367,9 @@ test('sessions and links that have expired are deleted, and no others', async ()
   const { browser, w } = await prepare()
   await browser.signIn(ANA)
   await browser.post('auth/request-password-reset', { email: ANA })
-  await purgeSessions(w.ctx, new Date())
+  await purgeSessions(w.ctx, w.clock.now())
   expect([await w.count('sessions'), await w.count('verifications')]).toEqual([1, 1])
-  await purgeSessions(w.ctx, new Date(Date.now() + 8 * 24 * 3_600_000))
+  await purgeSessions(w.ctx, new Date(w.clock.now().getTime() + 8 * 24 * 3_600_000))
   expect([await w.count('sessions'), await w.count('verifications')]).toEqual([0, 0])
 })
 

@@ -2,6 +2,8 @@ import { expect, test } from 'vitest'
 import { query, transact } from '../src/db/tx.ts'
 import { createInvitation, invitationLink, revokeInvitation } from '../src/domain/users/invitations.ts'
 import { signUp } from '../src/domain/accounts/sign-up.ts'
+import { signToken } from '../src/http/auth/session-cookie.ts'
+import { signConfirmation } from '../src/http/auth/sign-up.ts'
 import { CONSOLE, makeOperator } from './operators-client.ts'
 import { appWith } from './requests.ts'
 import { openBrowser, PASSWORD } from './sign-in-client.ts'
@@ -137,17 +139,32 @@ test('a link that was made up confirms nothing', async () => {
 test('a token that the same key signed for something else, or for another service, confirms nothing', async () => {
   const w = await world()
   await openBrowser(w).post('auth/sign-up/email', BIA)
-  const { createEmailVerificationToken } = await import('better-auth/api')
   const [secret] = w.ctx.settings.signIn.secrets()
-  const sign = (claims: object) => createEmailVerificationToken(secret!, BIA.email, undefined, 3600, claims)
-  const [purpose, aud] = ['confirm-email', 'https://guiche.example']
-  for (const claims of [{}, { aud }, { purpose }, { purpose: 'x', aud }, { purpose, aud: 'https://other.example' }]) {
-    const answer = await openBrowser(w).get(`auth/verify-email?token=${await sign(claims)}`)
-    expect([claims, answer.statusCode, answer.json().code]).toEqual([claims, 401, 'INVALID_TOKEN'])
+  const claims = { email: BIA.email, expiresAtMs: w.clock.now().getTime() + 3_600_000 }
+  const text = Buffer.from(JSON.stringify(claims)).toString('base64url')
+  const [purpose, service] = ['confirm-email', 'https://guiche.example']
+  const verify = (signature: string) => openBrowser(w).get(`auth/verify-email?token=${text}.${signature}`)
+  for (const wrong of [
+    signToken(text, secret!).split('.')[1]!.replaceAll(/[+/=]/g, '_'),
+    signConfirmation(text, service, secret!, 'x'),
+    signConfirmation(text, 'https://other.example', secret!, purpose),
+    signConfirmation(text, service, 'another secret', purpose),
+  ]) {
+    const answer = await verify(wrong)
+    expect([wrong, answer.statusCode, answer.json().code]).toEqual([wrong, 401, 'INVALID_TOKEN'])
   }
   expect(await w.count('users', 'email_verified')).toBe(0)
-  const right = await openBrowser(w).get(`auth/verify-email?token=${await sign({ purpose, aud })}`)
-  expect([right.statusCode, await w.count('users', 'email_verified')]).toEqual([200, 1])
+  const right = signConfirmation(text, service, secret!, purpose)
+  expect([(await verify(right)).statusCode, await w.count('users', 'email_verified')]).toEqual([200, 1])
+})
+
+test('a link that confirms an e-mail expires after a day', async () => {
+  const w = await world()
+  await openBrowser(w).post('auth/sign-up/email', BIA)
+  w.clock.advance(24 * 3_600_000)
+  const { search } = new URL(w.letters[0]!.link)
+  const answer = await openBrowser(w).get(`auth/verify-email${search}`)
+  expect([answer.statusCode, answer.json().code]).toEqual([401, 'TOKEN_EXPIRED'])
 })
 
 test('without a ledger account there is no account, no person and no password: all are made, or none', async () => {

@@ -14,7 +14,6 @@ import { runCli, startServer, temporaryHome } from './process.ts'
 import { startReceiver } from './receiver.ts'
 import { bearer, deposit, get } from './requests.ts'
 import { connectScripted, ok, SECRET, TXID } from './scripted-psp.ts'
-import { openBrowser } from './sign-in-client.ts'
 import { add, holds } from './webhooks-client.ts'
 import { until, world, type World } from './world.ts'
 
@@ -397,13 +396,6 @@ describe('with an SDK in this process', () => {
     await expect(inSpan('broken', {}, () => Promise.reject(error))).rejects.toBe(error)
     expect(await span('broken')).toMatchObject({ isFailed: true, attributes: { 'error.type': 'ECONNRESET' } })
     expect(JSON.stringify(spans())).not.toContain('a secret')
-  })
-
-  test('signing in makes one span of ours, and none of better-auth', async () => {
-    const browser = openBrowser(await world())
-    // It loads the API with its first span, and uses it from then on.
-    for (let count = 0; count < 3; count++) await browser.signIn('nobody@loja.example')
-    expect(new Set(spans().map(({ name }) => name))).toEqual(new Set(['POST /dashboard/api/auth/sign-in/email']))
   })
 
   test('a collector that does not answer delays a stop by a second', async () => {

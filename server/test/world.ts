@@ -334,8 +334,8 @@ async function openSession({
   const token = randomBytes(24).toString('base64url')
   const [row] = await query<{ id: string }>(
     ctx.pool,
-    `insert into sessions (id, user_id, token, created_at, updated_at, expires_at, authenticated_at)
-     select gen_random_uuid(), user_id, $2, $3, $3, $3::timestamptz + interval '30 years', $3 from ${table} where id = $1 returning id`,
+    `insert into sessions (id, user_id, token, created_at, expires_at, authenticated_at)
+     select gen_random_uuid(), user_id, $2, $3, $3::timestamptz + interval '30 years', $3 from ${table} where id = $1 returning id`,
     [id, token, ctx.now()],
   )
   const { publicUrl, signIn } = ctx.settings

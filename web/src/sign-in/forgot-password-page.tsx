@@ -38,7 +38,7 @@ export function ForgotPasswordPage() {
   const { sendsMail, mode } = useService()
   const [email, setEmail] = useState('')
   const ask = useMutation({
-    mutationFn: () => auth.post('request-password-reset', { email: email.trim(), redirectTo: '/reset-password' }),
+    mutationFn: () => auth.post('request-password-reset', { email: email.trim() }),
   })
   if (!sendsMail && mode === 'live') return <AuthLayout title={t.title} text={t.none} below={<BackToSignIn />} />
   return (

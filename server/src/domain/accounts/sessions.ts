@@ -1,10 +1,12 @@
-import { query, transact } from '../../db/tx.ts'
+import { randomBytes } from 'node:crypto'
+import { newUuid7 } from '../../base/ids.ts'
+import { query, transact, type Tx } from '../../db/tx.ts'
 import { readAccountRow } from './accounts.ts'
 import { overridesColumn } from './terms.ts'
 import { checkReason, writeAudit, type Actor } from '../core/audit-log.ts'
 import { SCOPES, type Caller, type OperatorCaller } from './callers.ts'
 import { callerFromRow, type HolderRow } from './api-keys.ts'
-import { isPassword, type UserKind } from '../users/users.ts'
+import { isPassword } from '../users/users.ts'
 import { endVerifications } from '../users/verifications.ts'
 import type { Core } from '../core/core.ts'
 
@@ -97,21 +99,75 @@ export async function reauthenticate(core: Core, { sessionId, userId }: Session,
   return made !== undefined
 }
 
-/** Longest life of a new session, in milliseconds; undefined for a disabled operator, who gets none. */
-export async function sessionLifeMs(core: Core, userId: string): Promise<number | undefined> {
-  const [user] = await query<{ kind: UserKind; isDisabled: boolean }>(
-    core.pool,
-    `select u.kind, o.disabled_at is not null as "isDisabled"
-     from users u left join operators o on o.user_id = u.id where u.id = $1`,
-    [userId],
-  )
-  if (!user || user.isDisabled) return undefined
-  return core.settings.signIn.sessions[user.kind].hours * 3_600_000
+// Some browsers are never closed.
+const HOURS_UNTIL_CLOSED = 24
+
+/** What the cookie of a session needs. */
+export type SessionToken = { token: string; expiresAt: Date; isUntilClosed: boolean }
+
+export type NewSession = {
+  userId: string
+  /** How long it lasts, unless it ends with the browser before. */
+  hours: number
+  isUntilClosed: boolean
+  address: string
+  userAgent: string | null
 }
 
-/** Ends a session that must not have been opened. */
-export async function endSession(core: Core, userId: string, token: string): Promise<void> {
+/** Undefined for a disabled operator, who gets none. */
+export async function openSession(tx: Tx, now: Date, wanted: NewSession): Promise<SessionToken | undefined> {
+  const { userId, isUntilClosed, address, userAgent } = wanted
+  const hours = isUntilClosed ? Math.min(wanted.hours, HOURS_UNTIL_CLOSED) : wanted.hours
+  const expiresAt = new Date(now.getTime() + hours * 3_600_000)
+  const [opened] = await tx.rows<SessionToken>(
+    `insert into sessions (id, user_id, token, created_at, expires_at, authenticated_at, until_closed, ip_address,
+       user_agent)
+     select $1, u.id, $3, $4, $5, $4, $6, $7, $8 from users u left join operators o on o.user_id = u.id
+     where u.id = $2 and o.disabled_at is null returning ${TOKEN}`,
+    [newUuid7(now), userId, newToken(), now, expiresAt, isUntilClosed, address, userAgent],
+  )
+  return opened
+}
+
+/** After a change of how the person signs in: a copy of the old cookie opens nothing. */
+export function renewToken(tx: Tx, { sessionId }: Session): Promise<SessionToken> {
+  return tx.one<SessionToken>(`update sessions set token = $2 where id = $1 returning ${TOKEN}`, [
+    sessionId,
+    newToken(),
+  ])
+}
+
+const TOKEN = 'token, expires_at as "expiresAt", until_closed as "isUntilClosed"'
+
+function newToken(): string {
+  return randomBytes(24).toString('base64url')
+}
+
+export type ListedSession = {
+  token: string
+  userId: string
+  createdAt: Date
+  ipAddress: string | null
+  userAgent: string | null
+  isCurrent: boolean
+}
+
+export function listSessions(core: Core, { userId, sessionId }: Session): Promise<ListedSession[]> {
+  return query<ListedSession>(
+    core.pool,
+    `select token, user_id as "userId", created_at as "createdAt", ip_address as "ipAddress",
+       user_agent as "userAgent", id = $2 as "isCurrent"
+     from sessions where user_id = $1 and expires_at > $3 order by created_at desc`,
+    [userId, sessionId, core.now()],
+  )
+}
+
+export async function endSession(core: Core, { userId }: Session, token: string): Promise<void> {
   await query(core.pool, 'delete from sessions where user_id = $1 and token = $2', [userId, token])
+}
+
+export async function endOtherSessions(tx: Tx, { userId, sessionId }: Session): Promise<void> {
+  await tx.run('delete from sessions where user_id = $1 and id <> $2', [userId, sessionId])
 }
 
 /** For operators, when somebody lost a device or must leave. Returns the number of sessions ended. */
@@ -131,11 +187,14 @@ export async function endSessions(core: Core, actor: Actor, accountId: string, r
 const PURGE_LIMIT = 1_000
 
 export async function purgeSessions(core: Core, now: Date): Promise<void> {
-  for (const table of ['sessions', 'verifications']) {
+  for (const [table, key] of [
+    ['sessions', 'id'],
+    ['verifications', 'identifier'],
+  ]) {
     await transact(core.pool, (tx) =>
       tx.run(
-        `delete from ${table} where id in (
-           select id from ${table} where expires_at <= $1 order by expires_at limit $2 for update skip locked
+        `delete from ${table} where ${key} in (
+           select ${key} from ${table} where expires_at <= $1 order by expires_at limit $2 for update skip locked
          )`,
         [now, PURGE_LIMIT],
       ),

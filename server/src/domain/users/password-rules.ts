@@ -1,6 +1,6 @@
+import { readFileSync } from 'node:fs'
 import type { IsBreached } from '../../base/breached-passwords.ts'
 import { Fault } from '../../base/fault.ts'
-import { guessablePasswords } from './guessable-passwords.ts'
 
 // Refuses the passwords that an attacker tries first. PASSWORD_LENGTH is the other rule.
 
@@ -76,6 +76,15 @@ function isCommon(password: string): boolean {
   const read = unmasked(lower)
   const candidates = [lower, read, ...[lower, read].map((text) => text.replaceAll(/^[^a-z]+|[^a-z]+$/g, ''))]
   return candidates.some((candidate) => guessablePasswords().has(candidate))
+}
+
+// Common passwords of 12 characters or more; scripts/guessable-passwords.mjs writes the list.
+const FILE = new URL('../../../data/guessable-passwords.txt', import.meta.url)
+let read: ReadonlySet<string> | undefined
+
+/** Read on first use, because most commands check no password. */
+function guessablePasswords(): ReadonlySet<string> {
+  return (read ??= new Set(readFileSync(FILE, 'utf8').split('\n').filter(Boolean)))
 }
 
 /** `p@ssw0rd` as it is read. */

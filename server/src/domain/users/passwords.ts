@@ -1,10 +1,10 @@
 import { Fault } from '../../base/fault.ts'
 import { randomPassword } from '../../base/ids.ts'
-import { query, transact } from '../../db/tx.ts'
+import { query, transact, type Tx } from '../../db/tx.ts'
 import { checkReason, type Actor } from '../core/audit-log.ts'
 import { auditSecurityIn, markEmailVerified } from './security-events.ts'
 import { checkNewPassword, hashPassword, type UserKind } from './users.ts'
-import { endVerifications } from './verifications.ts'
+import { endVerification, endVerifications } from './verifications.ts'
 import type { Core } from '../core/core.ts'
 
 // What operators do for people who cannot sign in. They must know the person: no mailbox proves who asks.
@@ -22,14 +22,36 @@ export async function setPassword(
   const passwordHash = await hashPassword(password)
   const now = core.now()
   await transact(core.pool, async (tx) => {
-    const sql = 'update credentials set password = $2, updated_at = $3 where user_id = $1'
-    await tx.run(sql, [userId, passwordHash, now])
+    await storePassword(tx, now, userId, passwordHash)
     await markEmailVerified(tx, now, userId)
     await tx.run('delete from sessions where user_id = $1', [userId])
-    await endVerifications(tx, userId)
     await auditSecurityIn(tx, now, userId, { action: 'password.set', actor, reason })
   })
   return { email, password }
+}
+
+/** By a link that was mailed, which proves control of the mailbox. False if the link was used meanwhile. */
+export async function resetPassword(
+  core: Core,
+  { userId, token, password }: { userId: string; token: string; password: string },
+): Promise<boolean> {
+  const passwordHash = await hashPassword(password)
+  const now = core.now()
+  return transact(core.pool, async (tx) => {
+    if (!(await endVerification(tx, token))) return false
+    await storePassword(tx, now, userId, passwordHash)
+    await markEmailVerified(tx, now, userId)
+    await tx.run('delete from sessions where user_id = $1', [userId])
+    await auditSecurityIn(tx, now, userId, { action: 'password.reset' })
+    return true
+  })
+}
+
+/** Older links and sign-ins that wait for a code end. */
+export async function storePassword(tx: Tx, now: Date, userId: string, passwordHash: string): Promise<void> {
+  const sql = 'update credentials set password = $2, updated_at = $3 where user_id = $1'
+  await tx.run(sql, [userId, passwordHash, now])
+  await endVerifications(tx, userId)
 }
 
 /** Does what the link in the e-mail does. Confirming twice changes nothing. */
@@ -41,6 +63,16 @@ export async function confirmEmail(core: Core, email: string, reason: string, ac
     if (!(await markEmailVerified(tx, now, userId))) return
     await auditSecurityIn(tx, now, userId, { action: 'email.confirmed', actor, reason: checked })
   })
+}
+
+/** By the link that was mailed. */
+export async function confirmMailbox(core: Core, email: string): Promise<void> {
+  const sql = 'update users set email_verified = true, updated_at = $2 where email = $1 and not email_verified'
+  await query(core.pool, sql, [email, core.now()])
+}
+
+export async function isUnconfirmed(core: Core, email: string): Promise<boolean> {
+  return (await query(core.pool, 'select id from users where email = $1 and not email_verified', [email])).length > 0
 }
 
 async function requireUser(core: Core, kind: UserKind, email: string) {

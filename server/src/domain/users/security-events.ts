@@ -1,6 +1,5 @@
-import { query, transact, type Tx } from '../../db/tx.ts'
+import { transact, type Tx } from '../../db/tx.ts'
 import { IS_SIGN_IN, writeAudit, type Actor, type AuditAction } from '../core/audit-log.ts'
-import { endVerifications } from './verifications.ts'
 import type { UserKind } from './users.ts'
 import type { Core } from '../core/core.ts'
 
@@ -21,20 +20,6 @@ export async function auditSecurity(
   await transact(pool, (tx) => auditSecurityIn(tx, now(), userId, { action, details }))
 }
 
-/** After a new password: older links and sign-ins that wait for a code end. */
-export async function auditPasswordChange(
-  { pool, now }: Core,
-  userId: string,
-  action: 'password.changed' | 'password.reset',
-): Promise<void> {
-  await transact(pool, async (tx) => {
-    await endVerifications(tx, userId)
-    // Following the link of a reset proves control of the mailbox.
-    if (action === 'password.reset') await markEmailVerified(tx, now(), userId)
-    await auditSecurityIn(tx, now(), userId, { action })
-  })
-}
-
 /** Without an actor it was the person themselves. */
 export async function auditSecurityIn(
   tx: Tx,
@@ -53,11 +38,6 @@ export async function auditSecurityIn(
 export async function markEmailVerified(tx: Tx, now: Date, userId: string): Promise<boolean> {
   const sql = 'update users set email_verified = true, updated_at = $2 where id = $1 and not email_verified'
   return (await tx.run(sql, [userId, now])) > 0
-}
-
-export async function findUserId(core: Core, email: string): Promise<string | undefined> {
-  const [user] = await query<{ id: string }>(core.pool, 'select id from users where email = $1', [email])
-  return user?.id
 }
 
 // ---- Retention ----
@@ -82,36 +62,4 @@ export async function purgeSignIns({ pool, now, settings }: Core): Promise<'more
     )
     return deleted === PURGE_LIMIT ? 'more' : 'idle'
   })
-}
-
-// ---- The second factor ----
-
-export type SecondFactor = {
-  /** The secret of the authenticator app, encrypted. */
-  secret: string
-  /** Hashed, and encrypted. */
-  recoveryCodes: string
-  /** The time step of the newest code that was accepted. */
-  lastStep: number
-}
-
-export async function findSecondFactor(core: Core, userId: string): Promise<SecondFactor | undefined> {
-  const [factor] = await query<SecondFactor>(
-    core.pool,
-    `select secret, backup_codes as "recoveryCodes", last_step as "lastStep" from second_factors where user_id = $1`,
-    [userId],
-  )
-  return factor
-}
-
-/** False if a code of this time step or a later one was accepted before. Of two calls at once, one gets true. */
-export async function useTotpStep(core: Core, userId: string, step: number): Promise<boolean> {
-  const sql = 'update second_factors set last_step = $2 where user_id = $1 and last_step < $2 returning id'
-  return (await query(core.pool, sql, [userId, step])).length === 1
-}
-
-export async function isSecondFactorLocked(core: Core, userId: string): Promise<boolean> {
-  // By the database's clock, because better-auth writes the end of the lock by the machine's.
-  const sql = 'select id from second_factors where user_id = $1 and locked_until > now()'
-  return (await query(core.pool, sql, [userId])).length === 1
 }

@@ -35,7 +35,6 @@ export async function checkPerson(what: 'an account' | 'an operator', person: Pe
   return { email, name, password, passwordHash: await hashPassword(password) }
 }
 
-/** All rules for a password; better-auth checks the length of those that it sets. */
 export function checkNewPassword(password: string, owner: PasswordOwner): string {
   const { min, max } = PASSWORD_LENGTH
   if (password.length < min || password.length > max)
@@ -64,7 +63,7 @@ export async function isPassword(passwordHash: string, password: string): Promis
 }
 
 /** At the first use: a command that asks the API of a service elsewhere runs without the packages of the platform. */
-function loadArgon2() {
+export function loadArgon2() {
   return import('@node-rs/argon2')
 }
 
@@ -76,18 +75,10 @@ export async function insertUser(
 ): Promise<string | undefined> {
   const userId = newUuid7(now)
   const { kind, email, name, isEmailVerified = true } = user
-  const times = { created_at: now, updated_at: now }
-  const row = { id: userId, kind, email, email_verified: isEmailVerified, name, ...times }
+  const row = { id: userId, kind, email, email_verified: isEmailVerified, name, created_at: now, updated_at: now }
   const made = await insertRow(tx, 'users', row, 'on conflict (email) do nothing returning id')
   if (made.length === 0) return undefined
-  await insertRow(tx, 'credentials', {
-    id: newUuid7(now),
-    user_id: userId,
-    provider_id: 'credential',
-    account_id: userId,
-    password: user.passwordHash,
-    ...times,
-  })
+  await insertRow(tx, 'credentials', { user_id: userId, password: user.passwordHash, updated_at: now })
   return userId
 }
 

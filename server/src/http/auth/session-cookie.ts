@@ -1,14 +1,15 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import type { SessionToken } from '../../domain/accounts/sessions.ts'
 import type { Settings } from '../../domain/core/settings.ts'
+import { SECOND_STEP_SECONDS } from '../../domain/users/verifications.ts'
 
-// The only parser of the Cookie header. better-auth gets a header that is built from its result (auth-request.ts),
-// because a second parser might find another session in the same text.
+// The only reader and writer of our cookies. A second reader might find another session in the same header.
 
 /**
  * `__Host-`: no other host and no plain http page can set or shadow such a cookie. Browsers accept it on https and on
  * localhost; a service reached by plain http over a network goes without the prefix.
  */
-export function cookieRules(publicUrl: string): { prefix: '__Host-' | ''; isSecure: boolean } {
+function cookieRules(publicUrl: string): { prefix: '__Host-' | ''; isSecure: boolean } {
   const { protocol, hostname } = new URL(publicUrl)
   const isLocal = hostname === 'localhost' || hostname === '[::1]' || hostname.startsWith('127.')
   const isSecure = protocol === 'https:' || isLocal
@@ -21,18 +22,15 @@ export function cookieNames(publicUrl: string) {
     session: `${prefix}guiche_session`,
     /** A sign-in that waits for its second factor. */
     secondStep: `${prefix}guiche_second_step`,
-    /** The session ends when the browser closes. */
-    untilClosed: `${prefix}guiche_until_closed`,
     device: `${prefix}guiche_device`,
   }
 }
 
-/** The secret that signs cookies. Older ones are kept only to open what they encrypted. */
+/** The secret that signs cookies. Older ones only recognize devices. */
 export function cookieSecret({ signIn }: Pick<Settings, 'signIn'>): string {
   return signIn.secrets()[0]!
 }
 
-/** The value as better-auth writes it: the token and its signature. */
 export function signToken(token: string, secret: string): string {
   return `${token}.${signatureOf(token, secret)}`
 }
@@ -70,13 +68,43 @@ function readCookie(header: string, name: string): string | undefined {
   }
 }
 
-function isSame(given: string, expected: string): boolean {
+export function isSame(given: string, expected: string): boolean {
   const [first, second] = [Buffer.from(given), Buffer.from(expected)]
   return first.length === second.length && timingSafeEqual(first, second)
 }
 
 function signatureOf(token: string, secret: string): string {
   return createHmac('sha256', secret).update(token).digest('base64')
+}
+
+// ---- Set-Cookie lines ----
+
+export function sessionCookie(settings: Settings, session: SessionToken, now: Date): string {
+  const { token, expiresAt, isUntilClosed } = session
+  const value = encodeURIComponent(signToken(token, cookieSecret(settings)))
+  const seconds = Math.round((expiresAt.getTime() - now.getTime()) / 1000)
+  return cookieLine(settings, 'session', value, isUntilClosed ? undefined : seconds)
+}
+
+export function secondStepCookie(settings: Settings, challenge: string): string {
+  const value = encodeURIComponent(signToken(challenge, cookieSecret(settings)))
+  return cookieLine(settings, 'secondStep', value, SECOND_STEP_SECONDS)
+}
+
+export function endedCookie(settings: Settings, cookie: 'session' | 'secondStep'): string {
+  return cookieLine(settings, cookie, '', 0)
+}
+
+/** Without a time it ends with the browser. */
+function cookieLine(
+  { publicUrl }: Settings,
+  cookie: keyof ReturnType<typeof cookieNames>,
+  value: string,
+  seconds: number | undefined,
+): string {
+  const age = seconds === undefined ? '' : ` Max-Age=${seconds};`
+  const secure = cookieRules(publicUrl).isSecure ? ' Secure;' : ''
+  return `${cookieNames(publicUrl)[cookie]}=${value};${age} Path=/; HttpOnly;${secure} SameSite=Lax`
 }
 
 // ---- Known devices ----
@@ -100,9 +128,7 @@ export function deviceOf(settings: Settings, header: string | undefined, email: 
 export function deviceCookie(settings: Settings, email: string): string {
   const device = randomBytes(16).toString('base64url')
   const value = `${device}.${deviceSignature(device, email, cookieSecret(settings))}`
-  const secure = cookieRules(settings.publicUrl).isSecure ? '; Secure' : ''
-  const name = cookieNames(settings.publicUrl).device
-  return `${name}=${value}; Max-Age=${MAX_AGE_SECONDS}; Path=/; HttpOnly${secure}; SameSite=Lax`
+  return cookieLine(settings, 'device', value, MAX_AGE_SECONDS)
 }
 
 function deviceSignature(device: string, email: string, secret: string): string {

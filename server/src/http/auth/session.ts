@@ -76,20 +76,19 @@ export function checkRouteFresh({ method, url, config }: RouteOptions): void {
     throw new Error(`route ${String(method)} ${url} must say fresh: true or fresh: false`)
 }
 
-/** Who sends a request, as its cookies say. better-auth is told this and nothing else. */
+/** Who sends a request, as its cookies say. */
 export type Visitor = {
   /** A valid one: not expired, not idle for too long, not of a disabled operator. */
   session: Session | undefined
   token: string | undefined
   /** A sign-in that waits for its second factor. */
   challenge: string | undefined
-  isUntilClosed: boolean
 }
 
 export async function readVisitor(ctx: Context, request: FastifyRequest): Promise<Visitor> {
   const { cookie } = request.headers
   // Without a cookie the secret is not needed, and it is created on first use.
-  if (cookie === undefined) return { session: undefined, token: undefined, challenge: undefined, isUntilClosed: false }
+  if (cookie === undefined) return { session: undefined, token: undefined, challenge: undefined }
   const names = cookieNames(ctx.settings.publicUrl)
   const secret = cookieSecret(ctx.settings)
   const token = readSignedCookie(cookie, names.session, secret)
@@ -97,12 +96,7 @@ export async function readVisitor(ctx: Context, request: FastifyRequest): Promis
   const isUnattended = request.headers['guiche-unattended'] === 'true'
   const session = token === undefined ? undefined : await findSession(ctx, token, { isUnattended })
   if (session) request.identity = { ...session.caller, userId: session.userId }
-  return {
-    session,
-    token: session && token,
-    challenge: readSignedCookie(cookie, names.secondStep, secret),
-    isUntilClosed: readSignedCookie(cookie, names.untilClosed, secret) !== undefined,
-  }
+  return { session, token, challenge: readSignedCookie(cookie, names.secondStep, secret) }
 }
 
 export function requireSignedIn({ session }: Visitor): Session {

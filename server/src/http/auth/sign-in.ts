@@ -1,27 +1,19 @@
-import type { FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import { Fault } from '../../base/fault.ts'
-import { isFresh, reauthenticate, type Session } from '../../domain/accounts/sessions.ts'
-import { signUp } from '../../domain/accounts/sign-up.ts'
+import { endSession, isFresh, type Session } from '../../domain/accounts/sessions.ts'
+import { finishSignIn, signIn, type SignedIn, type SignInRefused } from '../../domain/accounts/sign-in.ts'
 import type { Context } from '../../domain/context.ts'
 import { DAY_ZONE } from '../../domain/core/business-days.ts'
-import { findInvitation } from '../../domain/users/invitations.ts'
-import { checkNotBreached } from '../../domain/users/password-rules.ts'
-import { readerOf } from '../server/language.ts'
+import { addressOf } from '../server/client-address.ts'
 import type { RefusalLog } from '../server/envelope.ts'
-import { emailField, response, type Api } from '../server/schemas.ts'
-import { answerAuth, AUTH_ROUTES, shownConfirmation } from './auth-routes.ts'
-import { AUTH_PATH, loadAuth, type Auth } from './better-auth.ts'
-import { alreadyRegisteredEmail, confirmationEmail } from './emails.ts'
-import {
-  checkRouteFresh,
-  readVisitor,
-  refuseForeignOrigins,
-  requireFresh,
-  requireSignedIn,
-  type Visitor,
-} from './session.ts'
-import { makeSignInLimits } from './sign-in-limits.ts'
+import { response, type Api } from '../server/schemas.ts'
+import { deviceCookie, endedCookie, secondStepCookie, sessionCookie } from './session-cookie.ts'
+import { checkRouteFresh, readVisitor, refuseForeignOrigins, type Visitor } from './session.ts'
+import { recordSignInAttempt, type Attempt } from './sign-in-attempts.ts'
+import { makeSignInLimits, type GiveBack } from './sign-in-limits.ts'
+import { confirmAppCode, signInSettingsRoutes } from './sign-in-settings.ts'
+import { AUTH_PATH, HIDDEN, NOT_FRESH, SignInRefusal, WRONG_CODE } from './sign-in-refusals.ts'
+import { signUpRoutes } from './sign-up.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -33,92 +25,140 @@ declare module 'fastify' {
 /** Signing up, in and out, and everything that works without a session. The rest is behind requireSession. */
 export function signInRoutes(app: Api, ctx: Context, log: RefusalLog): void {
   const limits = makeSignInLimits(ctx)
-  let loading: Promise<Auth> | undefined
-  const auth = () => (loading ??= loadAuth(ctx))
+  const { settings } = ctx
 
   app.addHook('onRoute', checkRouteFresh)
   refuseForeignOrigins(app, ctx)
   app.decorateRequest('session')
   app.decorateRequest('visitor')
-  const visit = async (request: FastifyRequest) => void (request.visitor = await readVisitor(ctx, request))
-  const signedIn = async (request: FastifyRequest) => {
-    request.session = requireSignedIn(request.visitor)
-    if (request.routeOptions.config.fresh) requireFresh(request.session, ctx.now())
-  }
-
-  app.get('/dashboard/api/me', { schema: getMeRoute, onRequest: visit }, async ({ visitor: { session } }) => {
-    // Each page of the dashboard asks this first, so the code is loaded before anybody has typed a password. A service
-    // without visitors never loads it. If it fails, the sign-in says so.
-    if (!session) auth().catch(() => {})
-    return { success: true as const, me: session ? presentMe(session, ctx.now()) : null, service: presentService(ctx) }
+  app.addHook('onRequest', async (request) => void (request.visitor = await readVisitor(ctx, request)))
+  app.setErrorHandler((error, request, reply) => {
+    if (!(error instanceof SignInRefusal)) throw error
+    const { status, code, message } = error
+    log.refused(request, reply, { status, code })
+    return reply.code(status).send({ message, code })
   })
 
-  const confirming = { schema: { ...HIDDEN, body: passwordBody }, config: NOT_FRESH, onRequest: [visit, signedIn] }
-  app.post('/dashboard/api/reauthenticate', confirming, async (request) => {
-    const giveBack = limits.inSession(request.session.sessionId)
-    if (!(await reauthenticate(ctx, request.session, request.body.password)))
-      throw new Fault('password_wrong', 'Wrong password')
-    giveBack()
+  app.get('/dashboard/api/me', { schema: getMeRoute }, async ({ visitor: { session } }) => ({
+    success: true as const,
+    me: session ? presentMe(session, ctx.now()) : null,
+    service: presentService(ctx),
+  }))
+
+  app.post(
+    `${AUTH_PATH}/sign-in/email`,
+    { schema: { ...HIDDEN, body: signInBody }, config: NOT_FRESH },
+    async (request, reply) => {
+      const { email, password, rememberMe } = request.body
+      const attempt = { how: 'password', email } as const
+      const giveBack = await spendTry(request, attempt, () => limits.signIn(request, email))
+      const device = deviceOf(request)
+      const done = await signIn(ctx, { email, password, isUntilClosed: !rememberMe, ...device })
+      return answer(request, reply, { ...attempt, ...done }, giveBack)
+    },
+  )
+
+  for (const [path, how] of [
+    ['verify-totp', 'app_code'],
+    ['verify-backup-code', 'recovery_code'],
+  ] as const)
+    app.post(
+      `${AUTH_PATH}/two-factor/${path}`,
+      { schema: { ...HIDDEN, body: codeBody }, config: NOT_FRESH },
+      async (request, reply) => {
+        const { session, challenge = '' } = request.visitor
+        const code = { code: request.body.code, how, at: Date.now() }
+        if (session) return confirmAppCode(ctx, limits, session, code, reply)
+        const giveBack = await spendTry(request, { how }, () => limits.guess(request))
+        const done = await finishSignIn(ctx, { challenge, code, ...deviceOf(request) })
+        if (done.userId !== undefined) request.identity ??= { userId: done.userId }
+        return answer(request, reply, { how, ...done }, giveBack)
+      },
+    )
+
+  app.post(`${AUTH_PATH}/sign-out`, { schema: HIDDEN, config: NOT_FRESH }, async (request, reply) => {
+    const { session, token } = request.visitor
+    if (session && token !== undefined) {
+      await endSession(ctx, session, token)
+      await recordSignInAttempt(ctx, request, { outcome: 'signed_out', how: 'none', userId: session.userId })
+    }
+    // Not "cookies": that of the known device stays.
+    reply.header('clear-site-data', '"cache", "storage"')
+    reply.header('set-cookie', [endedCookie(settings, 'session'), endedCookie(settings, 'secondStep')])
     return { success: true }
   })
 
-  const signingUp = { schema: { ...HIDDEN, body: signUpBody }, config: NOT_FRESH }
-  app.post(`${AUTH_PATH}/sign-up/email`, signingUp, async (request) => {
-    limits.signUp(request)
-    await checkNotBreached(ctx, request.body.password)
-    const { email: to, name, isNew, isEmailVerified } = await signUp(ctx, { invitation: null, ...request.body })
-    const shown = isEmailVerified ? {} : await shownConfirmation(ctx, await auth(), to)
-    const { language } = readerOf(request)
-    const { publicUrl } = ctx.settings
-    // A mailbox that got several e-mails gets no more for a while.
-    if (limits.mayMail('sign_up', to)) {
-      if (!isNew) ctx.mailer.send(alreadyRegisteredEmail(language, publicUrl, to))
-      else if (!isEmailVerified)
-        ctx.mailer.send(
-          confirmationEmail(language, publicUrl, { to, token: await (await auth()).confirmationToken(to) }),
-        )
+  signUpRoutes(app, ctx, limits)
+  signInSettingsRoutes(app, ctx, limits)
+
+  async function spendTry(
+    request: FastifyRequest,
+    attempt: Pick<Attempt, 'how' | 'email'>,
+    take: () => GiveBack,
+  ): Promise<GiveBack> {
+    try {
+      return take()
+    } catch (error) {
+      await recordSignInAttempt(ctx, request, { outcome: 'limited', ...attempt })
+      throw error
     }
-    return { token: null, user: { email: to, name, emailVerified: isEmailVerified }, ...shown }
-  })
+  }
 
-  // The token is in the body: addresses end up in logs.
-  app.post(`${AUTH_PATH}/invitation`, { schema: findInvitationRoute, config: NOT_FRESH }, async (request) => {
-    const giveBack = limits.guess(request)
-    const { email } = await findInvitation(ctx, request.body.invitation)
+  async function answer(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    done: SignedIn & Pick<Attempt, 'how' | 'email'>,
+    giveBack: GiveBack,
+  ): Promise<object> {
+    await recordSignInAttempt(ctx, request, done)
+    if (done.outcome !== 'signed_in' && done.outcome !== 'second_factor_wanted') throw refusalOf(done.outcome, done.how)
     giveBack()
-    return { success: true as const, invitation: { email } }
-  })
-
-  for (const [path, route] of Object.entries(AUTH_ROUTES)) {
-    const [method, url] = path.split(' ') as ['GET' | 'POST', string]
-    app.route({
-      method,
-      url: `${AUTH_PATH}${url}`,
-      schema: HIDDEN,
-      config: route.fresh === undefined ? {} : { fresh: route.fresh },
-      exposeHeadRoute: false,
-      onRequest: route.isSignedIn ? [visit, signedIn] : [visit],
-      handler: async (request, reply) =>
-        answerAuth({ ctx, auth: await auth(), limits, log, route, url }, request, reply),
-    })
+    if (done.outcome === 'second_factor_wanted') {
+      reply.header('set-cookie', secondStepCookie(settings, done.challenge))
+      return { twoFactorRedirect: true }
+    }
+    const { userId: id, email, name, session } = done
+    const ended = request.visitor.challenge === undefined ? [] : [endedCookie(settings, 'secondStep')]
+    const cookies = [sessionCookie(settings, session, ctx.now()), ...ended, deviceCookie(settings, email)]
+    reply.header('set-cookie', cookies)
+    return { user: { id, email, name } }
   }
 }
 
-const HIDDEN = { hide: true } as const
-// For those who are about to give the password, or have none yet.
-const NOT_FRESH = { fresh: false } as const
-const passwordBody = z.object({ password: z.string('password must be a text') })
-const invitationToken = z.string('invitation must be a text')
-const findInvitationRoute = {
-  ...HIDDEN,
-  body: z.object({ invitation: invitationToken }),
-  response: { 200: response('', { invitation: z.object({ email: z.string().nullable() }) }) },
+const WRONG_PASSWORD = new SignInRefusal(401, 'INVALID_EMAIL_OR_PASSWORD', 'Invalid email or password')
+const CHALLENGE_OVER = new SignInRefusal(401, 'INVALID_TWO_FACTOR_COOKIE', 'Invalid two factor cookie')
+
+function refusalOf(outcome: SignInRefused, how: Attempt['how']): SignInRefusal {
+  switch (outcome) {
+    case 'wrong_password':
+      return WRONG_PASSWORD
+    // The response to a disabled operator must not reveal whether the password was right.
+    case 'operator_disabled':
+      return how === 'password' ? WRONG_PASSWORD : CHALLENGE_OVER
+    case 'email_unconfirmed':
+      return new SignInRefusal(403, 'EMAIL_NOT_VERIFIED', 'Email not verified')
+    case 'challenge_over':
+      return CHALLENGE_OVER
+    case 'second_factor_locked':
+      return new SignInRefusal(429, 'ACCOUNT_TEMPORARILY_LOCKED', 'Too many wrong codes')
+    case 'wrong_code':
+    case 'code_used_before':
+      return how === 'app_code' ? WRONG_CODE : new SignInRefusal(401, 'INVALID_BACKUP_CODE', 'Invalid recovery code')
+  }
 }
-const signUpBody = z.object({
-  name: z.string('name must be a text'),
-  email: emailField,
+
+// Browsers send longer ones, but the list of sessions needs no more.
+const MAX_USER_AGENT = 200
+
+function deviceOf(request: FastifyRequest) {
+  return { address: addressOf(request), userAgent: request.headers['user-agent']?.slice(0, MAX_USER_AGENT) ?? null }
+}
+
+const codeBody = z.object({ code: z.string('code must be a text') })
+const signInBody = z.object({
+  email: z.string('email must be a text'),
   password: z.string('password must be a text'),
-  invitation: invitationToken.exactOptional(),
+  rememberMe: z.boolean('rememberMe must be true or false').default(true),
 })
 
 const meSchema = z.object({

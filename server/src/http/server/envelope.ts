@@ -148,7 +148,7 @@ function wantsPage(request: FastifyRequest): boolean {
   return request.headers.accept?.includes('text/html') ?? false
 }
 
-/** The dashboard gets the code and its details, to use its own texts. Routes of better-auth use its format. */
+/** The dashboard gets the code and its details, to use its own texts. */
 function extras(request: FastifyRequest, { error, code, details }: Refusal): object {
   const path = placeOf(request)
   if (!isUnder(path, '/dashboard/api')) return {}
