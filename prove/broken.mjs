@@ -289,15 +289,6 @@ const BREAKS = [
     by: ['own'],
   },
   {
-    name: 'trusts-a-connection',
-    says: 'the first known key of a connection stands for all that come after it',
-    file: 'http/auth/api-key-auth.js',
-    find: 'if (last?.key === key)',
-    replace: 'if (last)',
-    proof: 'answers',
-    by: ['own'],
-  },
-  {
     name: 'keeps-what-is-not-final',
     says: 'an expired or canceled deposit is kept in memory too, and stays so when it is paid late',
     file: 'http/api/deposits.js',

@@ -75,7 +75,7 @@ test('a route of the operators with an account’s scope, or the other way round
   const w = await world()
   const start = (url: string, scope?: 'operator' | 'balance:read') => {
     const app = Fastify()
-    requireKeys(app, w.ctx, () => undefined)
+    requireKeys(app, w.ctx, async () => undefined)
     app.get(url, scope ? { config: { scope } } : {}, async () => ({}))
   }
   expect(() => start('/api/operator/x', 'balance:read')).toThrow('/api/operator is for operators, and only that')

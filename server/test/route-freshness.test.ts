@@ -100,7 +100,7 @@ test('a refund from the dashboard wants a recent password, and by key it does no
 test('the server does not start with a route of the dashboard that leaves it open whether it wants a recent password', async () => {
   const { ctx } = await world()
   const app = Fastify()
-  requireSession(app, ctx, () => undefined)
+  requireSession(app, ctx, async () => undefined)
   const handler = async () => ({})
   const config = { scope: 'balance:read' } as const
   expect(() => app.post('/dashboard/api/x', { config }, handler)).toThrow('must say fresh: true or fresh: false')

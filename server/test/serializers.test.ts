@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { makeCheckedSerializer, makeSerializer } from '../src/http/server/serializers.ts'
+import { makeCheckedSerializer, makeSerializer } from '../src/http/server/schemas.ts'
 import { appWith, get } from './requests.ts'
 import { world } from './world.ts'
 

@@ -1,33 +1,28 @@
-import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
-import { Fault } from '../base/fault.ts'
+import Fastify, { type FastifyInstance } from 'fastify'
 import type { Context } from '../domain/context.ts'
 import { requireKeys } from './auth/api-key-auth.ts'
 import { statementRoutes } from './api/statement.ts'
 import { readJsonOnly, tellIgnoredFields } from './server/body.ts'
 import { callbackRoutes } from './callbacks.ts'
-import { noticeForwarded } from './server/client-address.ts'
 import { dashboardPageRoutes } from './dashboard/static.ts'
 import { makeCompletedAnswers, type CompletedAnswers } from './api/completed-answers.ts'
 import { depositRoutes } from './api/deposits.ts'
 import {
   answerClientError,
   answerRefusals,
-  isUnder,
   makeRefusal,
   NOT_FOUND,
-  placeOf,
   rawAnswer,
   sendRefusal,
   type RefusalLog,
 } from './server/envelope.ts'
 import { eventRoutes } from './api/events.ts'
-import { everywhereHeaders, requestId } from './server/headers.ts'
+import { everywhereHeaders, noticeForwarded, receiveRequests, requestId, stamp } from './server/every-request.ts'
 import { healthRoutes } from './health.ts'
 import { describeRoutes, docsRoutes } from './docs/openapi.ts'
 import { invitationRoutes } from './auth/invitations.ts'
 import { limitConnections, limitInFlight, MAX_IN_FLIGHT, maxConnections, type Load } from './server/backpressure.ts'
 import { metricsRoutes, type Measured } from './metrics.ts'
-import { logRequests } from './request-log.ts'
 import { paymentEventRoutes } from './pay/events.ts'
 import { paymentPageRoutes } from './pay/page.ts'
 import { sandboxPaymentRoutes } from './pay/sandbox-pay.ts'
@@ -45,9 +40,7 @@ import { exceptionRoutes } from './operator/exceptions.ts'
 import { providerRoutes } from './operator/providers.ts'
 import { reconciliationRoutes } from './operator/reconciliation.ts'
 import { operatorRefundRoutes } from './operator/refunds.ts'
-import { withZod, type Api } from './server/schemas.ts'
-import { makeCheckedSerializer, makeSerializer } from './server/serializers.ts'
-import { traceRequests } from './server/trace-requests.ts'
+import { makeCheckedSerializer, makeSerializer, withZod, type Api } from './server/schemas.ts'
 import { DASHBOARD_PREFIX, requireSession } from './auth/session.ts'
 import { hasSessionCookie } from './auth/session-cookie.ts'
 import { signInRoutes } from './auth/sign-in.ts'
@@ -64,9 +57,7 @@ export type AppOptions = {
   /** True if exactly one proxy in front of us reports the caller's address. */
   trustProxy?: boolean
   maxInFlight?: number
-  /** Of the embedded database, if that is used. */
   home?: string | undefined
-  /** Limit of open event streams to payment pages. */
   maxStreams?: number
   /** Compares every answer with its schema, as tests do. */
   checksAnswers?: boolean
@@ -76,7 +67,6 @@ export type AppOptions = {
 const HEADERS_TIMEOUT_MS = 10_000
 // A request is at most 16 KiB, or 1 MiB from a provider. Slower ones only hold a connection.
 const REQUEST_TIMEOUT_MS = 30_000
-// How often Node checks these two limits.
 const TIMEOUT_CHECK_MS = 2_000
 // Longer than the 60 s after which common proxies drop an idle connection: the proxy must be the one that closes it.
 const KEEP_ALIVE_TIMEOUT_MS = 65_000
@@ -117,19 +107,12 @@ export function buildWorkerApp(ctx: Context, { home }: Pick<AppOptions, 'home'> 
   return app
 }
 
-/** What all routes share. */
 function makeBareApp(ctx: Context, options: AppOptions): { app: App; load: Load; log: RefusalLog } {
   const { maxInFlight = MAX_IN_FLIGHT } = options
   const load: Load = { inFlight: 0, maxInFlight, isLeaving: false, isDraining: false }
   const app = makeServer(ctx, options)
   app.setSerializerCompiler(options.checksAnswers ? makeCheckedSerializer : makeSerializer)
-  const headers = everywhereHeaders(ctx.settings)
-  app.addHook('onRequest', (request, reply, done) => {
-    stamp(headers, request, reply)
-    done(protocolFault(request))
-  })
-  traceRequests(app)
-  const log = logRequests(app, ctx)
+  const log = receiveRequests(app, ctx)
   answerRefusals(app, log)
   limitInFlight(app, load, limitConnections(app.server, maxConnections()))
   const stages = { leave: () => void (load.isLeaving = true), drain: () => void (load.isDraining = true) }
@@ -195,7 +178,7 @@ function payerRoutes(scope: Api, ctx: Context, { maxStreams = maxConnections() /
 
 function makeServer(ctx: Context, options: AppOptions): FastifyInstance {
   const app = Fastify({
-    // Fastify would log URLs, which may contain a key. See reportResponses.
+    // Fastify would log URLs, which may contain a key.
     logger: false,
     genReqId: requestId,
     // Only the nearest proxy is trusted: the caller can invent the rest of X-Forwarded-For.
@@ -210,9 +193,7 @@ function makeServer(ctx: Context, options: AppOptions): FastifyInstance {
       // Node would refuse such a request in its own format.
       requireHostHeader: false,
     },
-    // A long parameter is just unknown, and the limit of the headers bounds it.
     routerOptions: { maxParamLength: MAX_HEADER_BYTES },
-    // While closing, limitInFlight responds as it does while draining.
     return503OnClosing: false,
     rewriteUrl: (raw) => routable(raw.url ?? '/'),
     clientErrorHandler: answerClientError,
@@ -228,10 +209,7 @@ function makeServer(ctx: Context, options: AppOptions): FastifyInstance {
   return app
 }
 
-/**
- * Removes scheme and host, which proxies may send. A path with invalid percent-encoding is taken literally, so that it
- * gets the 404 of the route that it is under.
- */
+/** Removes scheme and host, which proxies may send. A path with invalid percent-encoding is taken literally. */
 function routable(target: string): string {
   if (target.startsWith('/') && !target.includes('%')) return target
   const url = target.replace(/^https?:\/\/[^/?#]*(?=\/)/i, '')
@@ -243,18 +221,4 @@ function routable(target: string): string {
   } catch {
     return path.replaceAll('%', '%25') + url.slice(path.length)
   }
-}
-
-function stamp(headers: Record<string, string>, request: FastifyRequest, reply: FastifyReply): void {
-  reply.headers(headers).header('x-request-id', request.id)
-  const place = placeOf(request)
-  if (isUnder(place, '/api') || isUnder(place, '/dashboard/api')) reply.header('cache-control', 'no-store')
-}
-
-// Node's parser accepts a request line without a version, which is HTTP/0.9.
-function protocolFault({ raw, headers }: FastifyRequest): Fault | undefined {
-  if (raw.httpVersion !== '1.1' && raw.httpVersion !== '1.0')
-    return new Fault('bad_request', 'This version of HTTP is not supported: use HTTP/1.1')
-  if (raw.httpVersion === '1.1' && headers.host === undefined) return new Fault('bad_request', 'Host header is missing')
-  return undefined
 }

@@ -9,7 +9,6 @@ import { isNestedDeeper, readBytes } from './server/body.ts'
 
 // A thousand Pix of the largest size that API Pix allows are well below this.
 const BODY_LIMIT_BYTES = 1024 * 1024
-// Several times as deep as any provider nests.
 const MAX_DEPTH = 32
 
 /**
@@ -18,11 +17,10 @@ const MAX_DEPTH = 32
  */
 export function callbackRoutes(app: FastifyInstance, ctx: Context): void {
   const notifications = makeNotificationLog(ctx)
-  const checkSecret = makeSecretCheck(ctx)
   readBytes(app, { limitBytes: BODY_LIMIT_BYTES })
   app.addHook('onRequest', async (request, reply) => {
     reply.header('cache-control', 'no-store')
-    checkSecret(request.params as CallbackParams)
+    checkSecret(ctx, request.params as CallbackParams)
   })
 
   // API Pix says that providers append /pix. Some do not, and some first send a GET to check the URL.
@@ -57,21 +55,12 @@ async function readHints(ctx: Context, provider: string, request: NotificationRe
 type CallbackParams = { provider: string; secret: string }
 
 /** A wrong secret gets the same response as an unknown route. */
-function makeSecretCheck(ctx: Context): (given: CallbackParams) => void {
-  // By provider, made when it first notifies us: each takes longer than all the rest of the check.
-  const digests = new Map<string, Buffer[]>()
-  const digestsOf = (provider: string) => {
-    const made = digests.get(provider) ?? ctx.settings.callbackSecrets(provider).map(digestOf)
-    digests.set(provider, made)
-    return made
-  }
-  return ({ provider, secret }) => {
-    const isKnown = ctx.providers.some((candidate) => candidate.name === provider)
-    const given = digestOf(secret)
-    if (isKnown && digestsOf(provider).some((digest) => timingSafeEqual(given, digest))) return
-    if (isKnown) ctx.metrics.notifications.inc({ provider, result: 'wrong_secret' })
-    throw new Fault('not_found', 'Not found')
-  }
+function checkSecret(ctx: Context, { provider, secret }: CallbackParams): void {
+  const isKnown = ctx.providers.some((candidate) => candidate.name === provider)
+  const given = digestOf(secret)
+  if (isKnown && ctx.settings.callbackSecrets(provider).some((one) => timingSafeEqual(given, digestOf(one)))) return
+  if (isKnown) ctx.metrics.notifications.inc({ provider, result: 'wrong_secret' })
+  throw new Fault('not_found', 'Not found')
 }
 
 // The comparison needs equal lengths, which digests have, and they reveal nothing about partial matches.

@@ -14,11 +14,9 @@ import { withZod, type Api } from './server/schemas.ts'
 export const ALL_ACCOUNTS = 'all-accounts'
 
 /**
- * The API for commands on the machine of the service, as a `fetch`. `actor` may do what operators may, and act for
- * every account: the API key is the id of that account, or ALL_ACCOUNTS. Nobody can reach it from outside: it never
- * listens, and no server that listens identifies callers this way. Routes that call providers need a Context.
- *
- * Failures with a status of 500 or more are thrown as they are, so that a command can explain them.
+ * The API for commands on the machine of the service, as a `fetch`. It never listens. `actor` may do what operators
+ * may, and act for every account: the API key is the id of that account, or ALL_ACCOUNTS. Failures with a status of 500
+ * or more are thrown as they are.
  */
 export async function makeConsole(core: Core, actor: Actor): Promise<typeof fetch> {
   const app = Fastify({ logger: false })
@@ -48,7 +46,6 @@ export async function makeConsole(core: Core, actor: Actor): Promise<typeof fetc
   }
 }
 
-/** As in the API for keys. */
 const MAX_BODY_BYTES = 16 * 1024
 
 function isContext(core: Core): core is Context {

@@ -10,9 +10,8 @@ const SANDBOX_TIMEOUT_MS = 1_000
 const SANDBOX_DOWN = 'the sandbox bank does not answer: run guiche start or guiche sandbox on its home'
 
 /**
- * /livez: the process runs. /readyz: it can take requests, which it cannot while draining or overloaded, without a
- * database, with a wrong clock, or without the SECRET_KEY that another process has begun to use. A bank that is down
- * does not make a process unready, since most requests do not need it; for the sandbox, /readyz says so and what to do.
+ * /livez: the process runs. /readyz: it can take requests. A bank that is down does not make a process unready, since
+ * most requests do not need it.
  */
 export function healthRoutes(app: FastifyInstance, ctx: Context, load: Load): void {
   // Public, so concurrent requests share one query.

@@ -25,7 +25,6 @@ const BREAKER_STATES: ProviderHealth['breaker'][] = ['closed', 'half-open', 'ope
 /** `home`: of the embedded database, if that is used. */
 export type Measured = { load: Load; home?: string | undefined }
 
-/** What is read for a scrape. */
 type Read = Gauges & { isFull: boolean; disk: HomeState | undefined }
 
 /** For Prometheus, with METRICS_TOKEN or an operator's key of the scope metrics:read. */

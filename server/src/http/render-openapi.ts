@@ -1,10 +1,7 @@
 import type { Context } from '../domain/context.ts'
 import { buildApp } from './app.ts'
 
-/**
- * The document as text, as server/openapi.json keeps it. Needs no database: routes are described here, and none is
- * called.
- */
+/** The document as server/openapi.json keeps it. Needs no database: no route is called. */
 export async function renderOpenapi(): Promise<string> {
   const rateLimit = { perSecond: 0, burst: 0 }
   const stub = { settings: { publicUrl: '', rateLimit, publicRateLimit: rateLimit } } as unknown as Context

@@ -40,9 +40,7 @@ export function listOperators(core: Core): Promise<Operator[]> {
   return query<Operator>(core.pool, `select ${OPERATOR_COLUMNS} from operators order by email`)
 }
 
-/**
- * Disabling ends sessions at once and keys within two seconds. Operators are never deleted: the audit log names them.
- */
+/** Ends sessions at once and keys within two seconds. Operators are never deleted: the audit log names them. */
 export async function setOperatorEnabled(
   core: Core,
   { operatorId, isEnabled, reason }: { operatorId: string; isEnabled: boolean; reason?: string },

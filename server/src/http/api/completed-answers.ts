@@ -1,8 +1,4 @@
-/**
- * What a query answers for charges that are COMPLETED, ready to send. COMPLETED is final, and so is every field of that
- * answer: a charge that was seen COMPLETED never needs to be read again. EXPIRED and CANCELED are not final, because a
- * charge can be paid late.
- */
+/** Answers to queries of COMPLETED charges, ready to send: their fields are final. EXPIRED charges can be paid late. */
 export type CompletedAnswers = {
   /** Undefined also for a charge of another account. */
   find(accountId: string, paymentLinkId: string): string | undefined
@@ -32,7 +28,6 @@ export function makeCompletedAnswers({ maxEntries, maxCharacters }: Bounds = BOU
       drop(paymentLinkId)
       entries.set(paymentLinkId, { accountId, answer })
       characters += answer.length
-      // The oldest first.
       for (const oldest of entries.keys()) {
         if (entries.size <= maxEntries && characters <= maxCharacters) break
         drop(oldest)

@@ -24,8 +24,9 @@ import {
   time,
   VALUE_ERROR,
   type Api,
+  sendText,
+  textOf,
 } from '../server/schemas.ts'
-import { sendText, textOf } from '../server/serializers.ts'
 
 export function depositRoutes(app: Api, ctx: Context, completed: CompletedAnswers): void {
   const { publicUrl } = ctx.settings

@@ -44,7 +44,6 @@ export function refundRoutes(app: Api, ctx: Context): void {
   })
 }
 
-/** What every refund says of its amount. */
 export const refundValue = z
   .int({ error: VALUE_ERROR })
   .min(1, { error: VALUE_ERROR })

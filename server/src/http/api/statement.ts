@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Context } from '../../domain/context.ts'
-import { readBalance, readStatement, type StatementLine } from '../../domain/ledger/account-statement.ts'
-import { cents, describeOperations, listQuery, nextCursor, response, time, type Api } from '../server/schemas.ts'
+import { readBalance, readStatement } from '../../domain/ledger/account-statement.ts'
+import { cents, describeOperations, listQuery, nextCursor, response, time, toApi, type Api } from '../server/schemas.ts'
 
 export function statementRoutes(app: Api, ctx: Context): void {
   const config = { scope: 'balance:read' } as const
@@ -13,7 +13,7 @@ export function statementRoutes(app: Api, ctx: Context): void {
 
   app.get('/api/statement', { schema: routes.getStatement, config }, async (request) => {
     const { lines, nextCursor } = await readStatement(ctx, request.caller.accountId, request.query)
-    return { success: true as const, lines: lines.map(presentLine), nextCursor }
+    return { success: true as const, lines: lines.map(toApi), nextCursor }
   })
 }
 
@@ -43,20 +43,6 @@ const lineSchema = z
     recordedAt: time.meta({ description: 'When it was booked.' }),
   })
   .meta({ id: 'StatementLine' })
-
-function presentLine(line: StatementLine): z.output<typeof lineSchema> {
-  return {
-    id: line.id,
-    kind: line.kind,
-    amount: line.amountCents,
-    balance: line.balanceCents,
-    chargeId: line.chargeId,
-    paymentLinkId: line.paymentLinkId,
-    refundId: line.refundId,
-    occurredAt: line.occurredAt,
-    recordedAt: line.recordedAt,
-  }
-}
 
 const routes = describeOperations('Balance', {
   getBalance: {

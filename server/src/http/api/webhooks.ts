@@ -97,8 +97,6 @@ export function webhookRoutes(app: Api, ctx: Context): void {
   })
 }
 
-// ---- Requests ----
-
 const webhookParams = z.object({ webhookId: z.string().meta({ description: 'The id of the webhook.' }) })
 
 const URL_ERROR = 'url must be an https URL of at most 2048 characters'
@@ -150,8 +148,6 @@ const overlapSeconds = z
 
 const rotateSecretBody = z.object({ overlapSeconds }, { error: BODY_ERROR }).nullish()
 
-// ---- Responses ----
-
 const webhookSchema = z
   .object({
     id: z.string(),
@@ -192,7 +188,6 @@ function presentWebhook(webhook: Webhook) {
 
 const secret = z.string().meta({ description: 'The signing secret, `whsec_…`. Shown only once.' })
 
-/** What one attempt to deliver came to. */
 export const attemptOutcome = {
   status: z.int().nullable().meta({ description: 'The status of the receiver’s response. Null if there was none.' }),
   error: z.string().nullable().meta({ description: 'Why there was no response, for humans.' }),
@@ -220,8 +215,6 @@ function presentTest(answer: WebhookAnswer) {
   const delivered = status >= 200 && status < 300
   return { delivered, status, error: null, errorCode: null, errorDetail: null, latencyMs, excerpt }
 }
-
-// ---- Routes ----
 
 const ofWebhook = {
   params: webhookParams,

@@ -1,4 +1,3 @@
-import type { Socket } from 'node:net'
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import { Fault } from '../../base/fault.ts'
 import { hashKey, identify, identifyForMetrics, recall } from '../../domain/accounts/api-keys.ts'
@@ -14,9 +13,9 @@ import {
 } from '../../domain/accounts/callers.ts'
 import type { KeyCaller } from '../../domain/accounts/key-cache.ts'
 import type { Context } from '../../domain/context.ts'
-import { addressOf } from '../server/client-address.ts'
 import { isUnder } from '../server/envelope.ts'
 import {
+  addressOf,
   makeGuessGuard,
   makeKeyLimiter,
   makeRefusalDelay,
@@ -42,59 +41,24 @@ export function requireKeys(app: FastifyInstance, ctx: Context, limitAccount: Sh
   const limiter = makeKeyLimiter(ctx, limitAccount)
   const delayRefusal = makeRefusalDelay()
   const guardedIdentify = makeGuardedIdentify(ctx)
-  // The last valid key of each connection: most clients use one, and hashing it costs more than the rest of the check.
-  const lastKeys = new WeakMap<Socket, { key: string; hash: string }>()
 
   app.decorateRequest('caller')
   app.decorateRequest('operator')
   app.addHook('onRoute', (route) => checkRouteScope(route, OPERATOR_PREFIX))
-  app.addHook('onRequest', (request, reply, done) => {
+  app.addHook('onRequest', async (request, reply) => {
     const key = presentedKey(request)
     if (key === undefined) throw new Fault('key_missing', 'Missing API key')
-    if (isForMetrics(request) && ctx.settings.isMetricsToken(key)) return done()
-    const known = recallOn(request.raw.socket, key)
-    const waiting = known
-      ? admit(request, reply, known)
-      : guardedIdentify(request, key).then((caller) => admit(request, reply, caller))
-    if (waiting) waiting.then(() => done(), done)
-    else done()
-  })
-
-  /** As recall(), but hashes a key only if this connection did not send it last. */
-  function recallOn(connection: Socket, key: string): KeyCaller | undefined {
-    const last = lastKeys.get(connection)
-    if (last?.key === key) return recall(ctx, last.hash)
-    const hash = hashKey(key)
-    const known = recall(ctx, hash)
-    // An invalid key is not kept: it may be as long as the limit of the headers.
-    if (known) lastKeys.set(connection, { key, hash })
-    return known
-  }
-
-  /** Returns a promise only if there is something to await: creating one costs more than the whole check. */
-  function admit(request: FastifyRequest, reply: FastifyReply, caller: KeyCaller): Promise<void> | undefined {
+    if (isForMetrics(request) && ctx.settings.isMetricsToken(key)) return
+    const caller = recall(ctx, hashKey(key)) ?? (await guardedIdentify(request, key))
     request.identity = caller
-    const admission = limiter(caller)
-    if (!(admission instanceof Promise)) return enter(request, reply, caller, admission)
-    return admission.then((late) => enter(request, reply, caller, late))
-  }
-
-  function enter(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    caller: KeyCaller,
-    admission: Admission | undefined,
-  ): Promise<void> | undefined {
     try {
-      limitRate(admission, reply)
+      limitRate(await limiter(caller), reply)
     } catch (refusal) {
-      return delayRefusal(caller.keyId, ctx.now()).then(() => {
-        throw refusal
-      })
+      await delayRefusal(caller.keyId, ctx.now())
+      throw refusal
     }
     setCaller(request, caller)
-    return undefined
-  }
+  })
 }
 
 function setCaller(request: FastifyRequest, caller: KeyCaller): void {
@@ -108,7 +72,6 @@ function setCaller(request: FastifyRequest, caller: KeyCaller): void {
 }
 
 const OPERATOR_PREFIX = '/api/operator'
-/** Where Prometheus looks by default. */
 export const METRICS_PATH = '/metrics'
 
 function isForMetrics({ routeOptions }: FastifyRequest): boolean {
@@ -118,13 +81,11 @@ function isForMetrics({ routeOptions }: FastifyRequest): boolean {
 export function checkRouteScope({ url, config }: RouteOptions, operatorPrefix: string): void {
   // A route without a scope must fail at start, not be open to every caller.
   if (!config?.scope) throw new Error(`route ${url} names no scope`)
-  // The same goes for an operators' route with an account's scope, and the other way round.
   const isForOperators = isUnder(url, operatorPrefix) || url === METRICS_PATH
   if (isForOperators !== isOperatorScope(config.scope))
     throw new Error(`route ${url} has the scope ${config.scope}: ${operatorPrefix} is for operators, and only that`)
 }
 
-/** The scope of the route, which checkRouteScope guarantees. */
 export function scopeOf({ routeOptions }: FastifyRequest): Scope | OperatorScope {
   return routeOptions.config.scope!
 }

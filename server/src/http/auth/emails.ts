@@ -2,8 +2,6 @@ import type { Email } from '../../domain/ports/mailer.ts'
 import { html, htmlText } from '../server/html.ts'
 import type { Language } from '../server/language.ts'
 
-// The e-mails that the service sends. Each says what happened, what to do, and that ignoring it is safe.
-
 type Texts = { subject: string; intro: string; action: string; otherwise: string }
 /** Spanish readers get Portuguese, as in the dashboard. */
 type EmailLanguage = 'pt-BR' | 'en'

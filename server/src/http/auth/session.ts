@@ -67,9 +67,7 @@ export function requireSession(app: FastifyInstance, ctx: Context, limitAccount:
   }
 }
 
-/**
- * Every route that changes something must say whether it needs a recent password. A missing decision fails at start.
- */
+/** Every route that changes something must say whether it needs a recent password, or the start fails. */
 export function checkRouteFresh({ method, url, config }: RouteOptions): void {
   const isChange = [method].flat().some((name) => !SAFE_METHODS.has(name.toUpperCase()))
   if (isChange && typeof config?.fresh !== 'boolean')

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import type { Context } from '../../domain/context.ts'
 import { auditSecurity } from '../../domain/users/security-events.ts'
-import { addressOf, networkOf } from '../server/client-address.ts'
+import { addressOf, networkOf } from '../server/rate-limit.ts'
 import { cookieSecret } from './session-cookie.ts'
 import { named } from './sign-in-limits.ts'
 

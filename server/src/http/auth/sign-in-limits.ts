@@ -2,13 +2,12 @@ import { createHash, randomBytes } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import type { Context } from '../../domain/context.ts'
 import { tooMany } from './api-key-auth.ts'
-import { addressOf, networkOf } from '../server/client-address.ts'
+import { addressOf, networkOf } from '../server/rate-limit.ts'
 import type { Rate } from '../../base/token-bucket.ts'
 import { deviceOf } from './session-cookie.ts'
 
-// Every attempt is counted before it is checked, so that parallel attempts all count, and given back when it succeeds.
-// A stranger must not use up the attempts of a person who is signed in, who uses a known device, or who asks for a new
-// password: each of those has a bucket that strangers cannot reach.
+// Every attempt is counted before it is checked, and given back when it succeeds. A stranger must not use up the
+// attempts of a person who is signed in, who uses a known device, or who asks for a new password.
 
 // A person who forgot a password tries a handful; an office behind one address has a few such people.
 const GUESSES_BY_NETWORK: Rate = { perSecond: 1 / 5, burst: 40 }
@@ -16,7 +15,6 @@ const GUESSES_BY_NETWORK: Rate = { perSecond: 1 / 5, burst: 40 }
 const GUESSES_BY_PERSON: Rate = { perSecond: 1 / 60, burst: 10 }
 // People sign up by hand, one at a time.
 const SIGN_UPS_BY_NETWORK: Rate = { perSecond: 1 / 60, burst: 10 }
-// For e-mails to any address.
 const EMAILS_BY_NETWORK: Rate = { perSecond: 1 / 30, burst: 20 }
 // Nobody can flood a mailbox through us. Each kind has its own bucket, so that one cannot block another.
 const EMAILS_BY_MAILBOX: Rate = { perSecond: 1 / 300, burst: 3 }

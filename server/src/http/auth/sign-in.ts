@@ -4,7 +4,7 @@ import { endSession, isFresh, type Session } from '../../domain/accounts/session
 import { finishSignIn, signIn, type SignedIn, type SignInRefused } from '../../domain/accounts/sign-in.ts'
 import type { Context } from '../../domain/context.ts'
 import { DAY_ZONE } from '../../domain/core/business-days.ts'
-import { addressOf } from '../server/client-address.ts'
+import { addressOf } from '../server/rate-limit.ts'
 import type { RefusalLog } from '../server/envelope.ts'
 import { response, type Api } from '../server/schemas.ts'
 import { deviceCookie, endedCookie, secondStepCookie, sessionCookie } from './session-cookie.ts'

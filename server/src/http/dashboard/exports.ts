@@ -3,6 +3,7 @@ import type { FastifyReply } from 'fastify'
 import { decimalFromCents, type Cents } from '../../base/money.ts'
 import type { Context } from '../../domain/context.ts'
 import { DAY_ZONE, dayOf } from '../../domain/core/business-days.ts'
+import type { Core } from '../../domain/core/core.ts'
 import { creditedCents, type ChargeStatus } from '../../domain/deposits/charge-reads.ts'
 import { NOTHING_HELD, type HeldMoney } from '../../domain/deposits/held-payments.ts'
 import { listDeposits, type Deposit } from '../../domain/reports/list-deposits.ts'
@@ -10,7 +11,6 @@ import { readReport, type Report } from '../../domain/reports/read-report.ts'
 import { readStatement, type StatementLine } from '../../domain/ledger/account-statement.ts'
 import { depositsQuery } from '../api/deposits.ts'
 import { statementQuery } from '../api/statement.ts'
-import { sayAge } from './data-age.ts'
 import { oneOf, type Api } from '../server/schemas.ts'
 
 /**
@@ -28,32 +28,27 @@ const exportStatementRoute = { querystring: statementQuery.extend({ format }) }
 export const CSV_PAGE = 500
 
 export function exportRoutes(api: Api, ctx: Context): void {
-  const reading = { scope: 'deposits:read' } as const
-  api.get('/api/deposits.csv', { schema: exportDepositsRoute, config: reading }, (request, reply) => {
-    const { limit: _, cursor: __, format, ...filter } = request.query
-    const file = { name: 'deposits', day: dayOf(ctx.now()), format }
-    return sendCsv(reply, file, DEPOSIT_COLUMNS, async (after) => {
-      const page = { ...filter, ...(after && { cursor: after }), limit: CSV_PAGE }
-      return readReport(ctx, async (core) => {
-        const { deposits, held, nextCursor } = await listDeposits(core, request.caller.accountId, page)
-        const rows = deposits.map((deposit) => ({ ...deposit, ...(held.get(deposit.id) ?? NOTHING_HELD) }))
-        return { rows, nextCursor }
-      })
-    })
-  })
+  const deposits = { schema: exportDepositsRoute, config: { scope: 'deposits:read' } } as const
+  api.get('/api/deposits.csv', deposits, ({ query: { format, cursor: _, ...query }, caller }, reply) =>
+    sendCsv(ctx, reply, { name: 'deposits', format }, DEPOSIT_COLUMNS, async (core, page) => {
+      const { deposits, held, nextCursor } = await listDeposits(core, caller.accountId, { ...query, ...page })
+      const rows = deposits.map((deposit) => ({ ...deposit, ...(held.get(deposit.id) ?? NOTHING_HELD) }))
+      return { rows, nextCursor }
+    }),
+  )
 
-  const balance = { scope: 'balance:read' } as const
-  api.get('/api/statement.csv', { schema: exportStatementRoute, config: balance }, (request, reply) => {
-    const { limit: _, cursor: __, format, ...filter } = request.query
-    const file = { name: 'statement', day: dayOf(ctx.now()), format }
-    return sendCsv(reply, file, LINE_COLUMNS, async (after) => {
-      const page = { ...filter, ...(after && { cursor: after }), limit: CSV_PAGE }
-      return readReport(ctx, async (core) => {
-        const { lines, nextCursor } = await readStatement(core, request.caller.accountId, page)
-        return { rows: lines, nextCursor }
-      })
-    })
-  })
+  const statement = { schema: exportStatementRoute, config: { scope: 'balance:read' } } as const
+  api.get('/api/statement.csv', statement, ({ query: { format, cursor: _, ...query }, caller }, reply) =>
+    sendCsv(ctx, reply, { name: 'statement', format }, LINE_COLUMNS, async (core, page) => {
+      const { lines: rows, nextCursor } = await readStatement(core, caller.accountId, { ...query, ...page })
+      return { rows, nextCursor }
+    }),
+  )
+}
+
+/** Tells how old the data of a report are, if a standby gave them. */
+export function sayAge(reply: FastifyReply, ageSeconds: number | null): void {
+  if (ageSeconds !== null) reply.header('guiche-data-age', String(ageSeconds))
 }
 
 // ---- Columns, by their name in the API and with their Brazilian title ----
@@ -127,24 +122,23 @@ const LINE_COLUMNS: Columns<StatementLine> = {
   refundId: { title: 'ID da devolução', cell: (line) => plain(line.refundId) },
 }
 
-// ---- Writing ----
-
 type Page<Row> = { rows: Row[]; nextCursor: string | null }
 type ReadPage<Row> = (cursor: string | undefined) => Promise<Report<Page<Row>>>
 
 // Tells spreadsheets that the file is UTF-8.
 const BYTE_ORDER_MARK = '\u{feff}'
 
-/**
- * Streams all pages, each read after the previous one was sent: a slow reader slows the queries, and one who leaves
- * ends them. New rows do not shift the pages, because a page continues from the last row and not from a row number.
- */
+/** Streams all pages, each read after the previous one was sent: a slow reader slows the queries. */
 async function sendCsv<Row>(
+  ctx: Context,
   reply: FastifyReply,
-  { name, day, format }: { name: string; day: string; format: CsvFormat },
+  { name, format }: { name: string; format: CsvFormat },
   columns: Columns<Row>,
-  readPage: ReadPage<Row>,
+  read: (core: Core, page: { limit: number; cursor?: string }) => Promise<Page<Row>>,
 ): Promise<FastifyReply> {
+  const day = dayOf(ctx.now())
+  const readPage: ReadPage<Row> = (cursor) =>
+    readReport(ctx, (core) => read(core, { limit: CSV_PAGE, ...(cursor !== undefined && { cursor }) }))
   // Read before anything is sent, so that an error gets a response of its own and does not truncate a file.
   const { result: first, ageSeconds } = await readPage(undefined)
   sayAge(reply, ageSeconds)

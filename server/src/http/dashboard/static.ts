@@ -3,9 +3,8 @@ import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { contentSecurityPolicy } from '../server/headers.ts'
+import { contentSecurityPolicy, ICON, sendPage } from '../server/page-layout.ts'
 import { html } from '../server/html.ts'
-import { ICON, sendPage } from '../server/page-layout.ts'
 
 // In a package it is beside the server, in a checkout where web/ builds it. The paths are the same from src and dist.
 const PACKED = fileURLToPath(new URL('../../../dashboard/', import.meta.url))
@@ -59,14 +58,12 @@ export async function dashboardPageRoutes(
   for (const url of PAGES) app.get(url, { schema: { hide: true } }, async (_request, reply) => send(reply))
   // The script renders any other path as "not found", with the navigation of who is signed in.
   app.decorate('sendMissingPage', (request, reply) => (hasSession(request) ? send(reply) : undefined))
-  // Their names change with their content.
   await app.register(fastifyStatic, {
     root: `${folder}assets`,
     prefix: '/assets/',
     index: false,
     maxAge: YEAR_SECONDS * 1000,
     immutable: true,
-    // The build also writes each file compressed.
     preCompressed: true,
     schemaHide: true,
   })

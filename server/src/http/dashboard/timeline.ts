@@ -30,7 +30,6 @@ const payment = { endToEndId: text, value: cents }
 const why = z.enum(EXCEPTION_KINDS).exclude(['unnamed_payment', 'foreign_refund', 'undone_refund'])
 const how = z.enum(WAYS).exclude(['charge_account'])
 
-/** Each kind of moment has fields of its own. */
 const momentSchema = z.discriminatedUnion('kind', [
   moment(['created'], { provider: text, value: cents, fee: cents }),
   moment(['paid'], { ...payment, timing: z.enum(TIMINGS) }),

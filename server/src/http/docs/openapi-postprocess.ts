@@ -91,8 +91,7 @@ export function finishDocument(generated: object): Document {
     }
   }
   const rest = { securitySchemes: components.securitySchemes, headers: HEADERS }
-  // By name: the order in which they were made is that of the imports, which differs from one way to run this to
-  // another.
+  // By name: the order of imports differs from one way to run this to another.
   const all = { ...components.schemas, ...eventSchemas }
   const places = JSON.stringify({ paths, webhooks, schemas: all })
   const schemas = Object.fromEntries(
@@ -108,7 +107,6 @@ export function finishDocument(generated: object): Document {
 // Clients compare these whole. Everything else may gain fields, and must not promise that it will not.
 const EXACT = ['NewCharge', 'Charge']
 
-/** As a reviver of JSON, so that it meets every schema wherever it lies. */
 function tidySchema(_key: string, value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
   const schema = value as Schema

@@ -9,7 +9,6 @@ export function prettyJson(value: unknown): string {
   return JSON.stringify(value, null, 2)
 }
 
-/** A request as an example, for the samples in each language. */
 export type ExampleRequest = {
   method: string
   /** With `$NAME` for each id that a caller must fill in. */
@@ -38,7 +37,6 @@ export function exampleRequest(
   }
 }
 
-/** The body of the first success. */
 export function exampleAnswer(document: Document, { responses }: Operation): string | undefined {
   const [, success] = Object.entries(responses).find(([status]) => status.startsWith('2')) ?? []
   const json = success?.content?.['application/json']
@@ -93,7 +91,6 @@ function isNullable({ type, anyOf = [] }: Schema): boolean {
   return (Array.isArray(type) && type.includes('null')) || anyOf.some((form) => form.type === 'null')
 }
 
-// For fields whose schema has no example.
 const BY_NAME: Record<string, unknown> = {
   id: '0199a3c2-f4b8-7d6e-9b1a-5c0d3e2f4a68',
   webhookId: '0199a3c2-f4b8-7d6e-9b1a-5c0d3e2f4a68',

@@ -13,10 +13,7 @@ export function objectId(name: string): string {
   return `object-${name}`
 }
 
-/**
- * The fields of an object; of each one, where a value may have several forms. Only callers need to know what is
- * required.
- */
+/** The fields of an object, or of each form that a value may have. */
 export function fieldList(schema: Schema, isRequest = false): Html[] {
   return formsOf(schema)
     .filter((form) => form.properties !== undefined && Object.keys(form.properties).length > 0)

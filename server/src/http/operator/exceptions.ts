@@ -47,8 +47,6 @@ export function exceptionRoutes(app: Api, ctx: Context): void {
   })
 }
 
-// ---- Requests ----
-
 export const STATES = ['open', 'resolving', 'resolved'] as const
 export const WAYS = ['credit', 'refund', 'write_off', 'charge_account', 'match'] as const satisfies Resolution['how'][]
 const CHARGE_ACTIONS = ['keep', 'close'] as const satisfies ChargeAction[]
@@ -95,8 +93,6 @@ function resolutionFrom({ how, accountId, charge = 'keep' }: ResolveBody): Resol
   if (how === 'credit') return { how, accountId: accountId!, charge }
   return how === 'match' || how === 'charge_account' ? { how } : { how, charge }
 }
-
-// ---- Responses ----
 
 const exceptionSchema = z
   .object({
@@ -156,8 +152,6 @@ function presentException({ amountCents, charge, resolution, ...exception }: Exc
     resolution: resolution && { ...resolution, by: actorText(resolution.by) },
   }
 }
-
-// ---- Routes ----
 
 const routes = describeOperations('Operator', {
   listExceptions: {

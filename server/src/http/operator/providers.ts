@@ -12,7 +12,6 @@ export function providerRoutes(app: Api, ctx: Context): void {
   }))
 }
 
-/** For requests that name a provider. */
 export const providerName = text({ min: 1, max: 64 }, 'provider must be the name of a provider')
 
 export const providerSchema = z

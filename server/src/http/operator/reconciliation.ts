@@ -63,8 +63,6 @@ async function reconcileInTime(
   }
 }
 
-// ---- Requests ----
-
 function dayParameter(name: string, description: string) {
   const error = `${name} must be a day such as 2026-01-31`
   return z
@@ -102,8 +100,6 @@ function checkWindow({ from, to }: { from: Date; to: Date }): void {
   if (lengthMs <= 0 || lengthMs > MAX_WINDOW_HOURS * 3_600_000)
     throw new Fault('window_invalid', WINDOW_ERROR, { details: { maxHours: MAX_WINDOW_HOURS } })
 }
-
-// ---- Responses ----
 
 const compared = {
   provider: z.string(),
@@ -148,8 +144,6 @@ const statementSchema = z
       .meta({ description: 'Revision of the closing, if the window covered the whole day and the day is over.' }),
   })
   .meta({ id: 'DayStatement' })
-
-// ---- Routes ----
 
 const routes = describeOperations('Operator', {
   listClosings: {

@@ -52,8 +52,6 @@ export function operatorRefundRoutes(app: Api, ctx: Context): void {
   })
 }
 
-// ---- Requests ----
-
 const refundBody = z.object({ value: refundValue, reason: reasonField }, { error: BODY_ERROR })
 
 const refundsQuery = z.object({
@@ -82,8 +80,6 @@ const endRefundBody = z.object(
   },
   { error: BODY_ERROR },
 )
-
-// ---- Responses ----
 
 const operatorRefundSchema = z
   .object({
@@ -143,8 +139,6 @@ function presentRefund({ amountCents, feeReturnedCents, requestedBy, endedBy, ..
 export function actorText(actor: Actor): string {
   return `${actor.kind} ${actor.name}`
 }
-
-// ---- Routes ----
 
 const CHARGE_NOT_FOUND = '`Charge not found`: the id is unknown or malformed.'
 

@@ -6,7 +6,7 @@ import type { ChargeUpdate } from '../../domain/deposits/charge-watch.ts'
 import { findPublicCharge, type Charge } from '../../domain/deposits/charge-reads.ts'
 import type { Context } from '../../domain/context.ts'
 import { NOTHING_HELD, readHeld, type HeldMoney } from '../../domain/deposits/held-payments.ts'
-import { addressOf, networkOf } from '../server/client-address.ts'
+import { addressOf, networkOf } from '../server/rate-limit.ts'
 import { errorResponse, paymentLinkParams, type Api } from '../server/schemas.ts'
 
 // Enough for an office or a carrier behind one address. Pages beyond the limit poll instead.
@@ -16,7 +16,6 @@ const RETRY_AFTER_SECONDS = 10
 const HEARTBEAT_MS = 15_000
 // How long a page waits before it reconnects. Spread, so that not all pages of a stopped process reconnect at once.
 const RECONNECT_MS = { min: 1_000, max: 5_000 }
-// A dead connection must not delay the shutdown.
 const CLOSE_WITHIN_MS = 500
 
 /** Server-sent events for open payment pages: the current status, the same as heartbeats, and the final one. */

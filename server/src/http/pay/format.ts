@@ -1,8 +1,6 @@
 import { decimalFromCents, type Cents } from '../../base/money.ts'
 import { boundedMap } from '../server/rate-limit.ts'
 
-// Amounts and times in the format of the reader's region.
-
 export function moneyText(locale: string, cents: Cents): string {
   // As text, which the formatter reads exactly; a division by 100 would be a float.
   return formatsFor(locale).money.format(decimalFromCents(cents) as `${number}`)

@@ -7,12 +7,10 @@ import { boundedMap } from '../server/rate-limit.ts'
 const MAX_KEPT = 1_000
 const kept = { svg: boundedMap<Html>(MAX_KEPT), png: boundedMap<Buffer>(MAX_KEPT) }
 
-/** As qrSvg, from a cache. */
 export function keptSvg(code: string, label: string): Html {
   return kept.svg.touch(`${label} ${code}`, () => qrSvg(qrMatrix(code), label))
 }
 
-/** As qrPng, from a cache. */
 export function keptPng(code: string, sizePx: number): Buffer {
   return kept.png.touch(`${sizePx} ${code}`, () => qrPng(qrMatrix(code), sizePx))
 }
@@ -49,7 +47,6 @@ export function qrPng(matrix: QrMatrix, sizePx: number): Buffer {
   const scale = Math.max(1, Math.floor(sizePx / matrix.length))
   const width = Math.max(sizePx, matrix.length)
   const offset = Math.floor((width - matrix.length * scale) / 2)
-  // A row of pixels is a row of modules, or blank above and below the code.
   const lines = matrix.map((row) => pngRow(row, width, { scale, offset }))
   const blank = pngRow([], width, { scale, offset })
   const pixels = Buffer.concat(

@@ -7,19 +7,14 @@ import { readBytes } from '../server/body.ts'
 import { chosenLanguage } from '../server/language.ts'
 import { paymentLinkParams, type Api } from '../server/schemas.ts'
 
-// The form has no fields.
 const BODY_LIMIT_BYTES = 1024
 const PAY_TIMEOUT_MS = 10_000
 
-/** Whether the sandbox bank can pay this charge. */
 export function isSandboxCharge(ctx: Context, charge: Charge): boolean {
   return Boolean(ctx.settings.sandboxBankUrl) && charge.provider === 'sandbox'
 }
 
-/**
- * The button "Simulate payment", in the sandbox only. A form, so that it works without scripts. Anyone with the link
- * may press the button, but a page of another site may not press it for them.
- */
+/** The button "Simulate payment", in the sandbox only. A page of another site may not press it. */
 export function sandboxPaymentRoutes(app: Api, ctx: Context): void {
   const bankUrl = ctx.settings.sandboxBankUrl
   if (!bankUrl) return

@@ -1,13 +1,7 @@
 /**
- * What the page does with scripts: copy with one tap, count down, and update itself. Everything else works without.
- *
- * Updates come as server-sent events. If the stream is refused or a proxy swallows it, the page polls. A hidden page
- * has no stream: a phone that shows a banking app has frozen it anyway, and a browser allows six connections per host.
- * Once visible again, the page checks at once.
- *
- * The countdown uses the time left according to the server, because the clock of a phone may be wrong.
- *
- * A new state is fetched as a page that replaces the old one, so each state is rendered in one place.
+ * Copies with one tap, counts down by the server's clock, and updates the page. Updates come as server-sent events, or
+ * by polling if the stream fails. A hidden page has no stream: a browser allows six connections per host. A new state
+ * is fetched as a page that replaces the old one.
  */
 const SCRIPT = `
 const LOOK_MS = 5000, SILENCE_MS = 20000, RECONNECT_MS = 30000

@@ -37,7 +37,6 @@ export type Texts = {
   held: (received: string, charged: string) => string
   kept: (received: string, charged: string) => string
   returned: (received: string, isOtherAmount: boolean) => string
-  /** The same beside the payment that completed it. */
   besides: Record<'held' | 'kept' | 'returned', (more: string) => string>
   zone: string
   sandbox: string

@@ -28,13 +28,11 @@ export const MAX_IN_FLIGHT = 4_000
 const RESERVED = 10
 // Hardly any client sends requests ahead of their answers, and one connection must not take the places of others.
 const MAX_PER_CONNECTION = 32
-// About the time that a load balancer needs to notice.
 const DRAIN_RETRY_SECONDS = 2
 
 // Half of them are for open payment pages, which must not displace the API. Each takes about 10 kB of memory.
 const MAX_CONNECTIONS = 20_000
-// A process without descriptors cannot accept connections, and callers wait. The rest is for the database, providers,
-// webhooks and files.
+// The rest is for the database, providers, webhooks and files.
 const SHARE_OF_DESCRIPTORS = 0.5
 
 export function limitInFlight(app: FastifyInstance, load: Load, { openResponses, closeIdle }: Connections): void {
@@ -107,10 +105,7 @@ export function limitConnections(server: Server, max: number): Connections {
     forget(oldest.destroy())
   })
 
-  /**
-   * When a connection breaks, Node destroys only the response that it is sending, and emits no 'close' for those that
-   * wait behind it. Whatever they hold would stay taken for ever, so they are destroyed and get their 'close' here.
-   */
+  // When a connection breaks, Node emits no 'close' for the responses that wait behind the one it is sending.
   function begin(socket: Socket): Set<ServerResponse> {
     const responses = new Set<ServerResponse>()
     bySocket.set(socket, responses)

@@ -54,10 +54,7 @@ function parseJson(request: FastifyRequest, body: Buffer): unknown {
 /** Requests whose text cannot be stored. They are refused after the schema had its say. */
 const unstorable = new WeakSet<FastifyRequest>()
 
-/**
- * PostgreSQL stores neither NUL nor lone surrogates. In a UTF-8 JSON body they can only occur as escapes. Each
- * alternative consumes one escape, so that an escaped backslash does not start another.
- */
+/** PostgreSQL stores neither NUL nor lone surrogates. In a UTF-8 JSON body they can only occur as escapes. */
 function isUnstorable(text: string): boolean {
   const escapes = text.matchAll(/\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|\\u[\da-fA-F]{4}|\\./g)
   for (const [escape] of escapes) if (/^\\u(?:0000|[dD][89a-fA-F][\da-fA-F]{2})$/.test(escape)) return true
@@ -91,14 +88,10 @@ function refuseEncoded(request: FastifyRequest): void {
 
 // ---- Fields that are not known ----
 
-// More names would not help to find the mistake.
 const MAX_NAMES = 10
 const MAX_NAME_LENGTH = 64
 
-/**
- * Unknown fields of a body are ignored, so that newer callers work with an older server. The header `Guiche-Ignored`
- * names them: else a misspelt field would be lost in silence.
- */
+/** Unknown fields of a body are ignored. `Guiche-Ignored` names them, so that a misspelt field is noticed. */
 export function tellIgnoredFields(scope: FastifyInstance): void {
   scope.addHook('onRoute', (route) => {
     const known = fieldsOf(route.schema?.body)
@@ -121,7 +114,6 @@ function ignoredFields(body: unknown, known: ReadonlySet<string>): string[] {
   const names: string[] = []
   for (const name in body) {
     if (known.has(name)) continue
-    // Only characters that a header may have and that separate nothing.
     names.push(name.slice(0, MAX_NAME_LENGTH).replaceAll(/[^\w.-]/g, '?') || '?')
     if (names.length === MAX_NAMES) break
   }

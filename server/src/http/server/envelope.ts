@@ -7,7 +7,7 @@ import { Fault, type FaultCode, type FaultDetails } from '../../base/fault.ts'
 import { SEND_JSON, UnsupportedType } from './body.ts'
 import { ERRORS, type ErrorCode } from './error-codes.ts'
 import { errorPage } from './error-page.ts'
-import { contentSecurityPolicy } from './headers.ts'
+import { contentSecurityPolicy } from './page-layout.ts'
 
 /** What a refused request gets: `{ success: false, error }`, or a page if a browser asked for one. */
 export type Refusal = {
@@ -110,7 +110,6 @@ export function makeRefusal(code: ErrorCode, error: string): Refusal {
 
 export const NOT_FOUND = makeRefusal('not_found', 'Not found')
 
-/** Each rule of a schema has its text, and the first error is the one that matters. */
 function fieldRefusal(first: { message?: string; instancePath: string } | undefined): Refusal {
   const field = first?.instancePath.slice(1)
   return { ...makeRefusal('field_invalid', first?.message ?? 'Bad request'), ...(field && { details: { field } }) }

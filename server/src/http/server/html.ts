@@ -19,9 +19,7 @@ export function html(strings: TemplateStringsArray, ...values: Value[]): Html {
 
 const templates = new WeakMap<TemplateStringsArray, string[]>()
 
-/**
- * Removes the indentation of the source, a tenth of a page. Done once per template, which is always the same object.
- */
+/** Removes the indentation of the source, once per template. */
 function outdented(strings: TemplateStringsArray): string[] {
   const known = templates.get(strings)
   if (known) return known
@@ -30,10 +28,7 @@ function outdented(strings: TemplateStringsArray): string[] {
   return texts
 }
 
-/**
- * For our own constants that must not be escaped. A style or script is passed with its tags: the page's policy contains
- * its hash, and formatting a template must not add a space to it.
- */
+/** For our own constants that must not be escaped. A style or script is passed with its tags, because it is hashed. */
 export function verbatim(constant: string): Html {
   return { [markup]: constant }
 }

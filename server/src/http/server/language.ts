@@ -7,10 +7,7 @@ export type Reader = { language: Language; locale: string }
 // More than any browser sends.
 const MAX_PREFERENCES = 20
 
-/**
- * The language chosen with `?lang=`, or the reader's most preferred one of ours. Without any preference it is
- * Portuguese, and with preferences for other languages only, English.
- */
+/** Without any preference it is Portuguese, and with preferences for other languages only, English. */
 export function readerOf(request: { headers: { 'accept-language'?: string | undefined }; query: unknown }): Reader {
   const preferences = readPreferences(request.headers['accept-language'])
   const language = chosenLanguage(request.query) ?? preferredLanguage(preferences)

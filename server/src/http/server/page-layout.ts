@@ -1,5 +1,5 @@
+import { createHash } from 'node:crypto'
 import type { FastifyReply } from 'fastify'
-import { contentSecurityPolicy, sourceHash } from './headers.ts'
 import { html, htmlText, verbatim, type Html } from './html.ts'
 import type { Language } from './language.ts'
 import { PAGE_STYLE } from './page-style.ts'
@@ -71,3 +71,21 @@ export const ICON = htmlText(
     <path d="M6 24h20" stroke="#fff" stroke-width="3" stroke-linecap="round" />
   </svg>`,
 )
+
+export function contentSecurityPolicy(sources: Record<string, string>): string {
+  const directives = {
+    'default-src': "'none'",
+    'base-uri': "'none'",
+    'form-action': "'none'",
+    'frame-ancestors': "'none'",
+    ...sources,
+  }
+  return Object.entries(directives)
+    .map(([name, value]) => `${name} ${value}`)
+    .join('; ')
+}
+
+/** Allows one inline style or script by its content, so that an injected one does not run. */
+function sourceHash(text: string): string {
+  return `'sha256-${createHash('sha256').update(text).digest('base64')}'`
+}

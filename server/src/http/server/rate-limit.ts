@@ -1,11 +1,11 @@
+import { isIP } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Fault } from '../../base/fault.ts'
 import type { SharedBucket } from '../../base/shared-buckets.ts'
 import { makeTokenBucket, type Rate, type Taken, type TokenBucket } from '../../base/token-bucket.ts'
 import type { KeyCaller } from '../../domain/accounts/key-cache.ts'
 import type { Context } from '../../domain/context.ts'
-import { addressOf, networkOf } from './client-address.ts'
 
 export type Admission = { isAdmitted: boolean; retryAfterSeconds: number; headers: Record<string, string> }
 
@@ -22,8 +22,7 @@ export function makeRateLimiter(rate: Rate): RateLimiter {
   return (subject, now) => admit(buckets.touch(subject, () => makeTokenBucket(rate)).take(now.getTime()))
 }
 
-/** Waits only after a lease of tokens at once. */
-export type SharedLimiter = (subject: string) => Admission | Promise<Admission> | undefined
+export type SharedLimiter = (subject: string) => Promise<Admission | undefined>
 
 // An account may have 100 keys. Its programs together get the rate of this many.
 const KEYS_AT_FULL_RATE = 5
@@ -37,40 +36,30 @@ export function makeAccountLimiter(ctx: Context): SharedLimiter {
   })
 }
 
-/** The requests of one key, and then those of its account. */
+/** The requests of one key, and then those of its account, whose headers are sent only if it refuses. */
 export function makeKeyLimiter(
   ctx: Context,
   limitAccount: SharedLimiter,
-): (caller: KeyCaller) => ReturnType<SharedLimiter> {
+): (caller: KeyCaller) => Promise<Admission | undefined> {
   const limitKey = makeSharedLimiter(ctx, 'key', ctx.settings.rateLimit)
-  return (caller) => {
-    const ofKey = limitKey(caller.keyId)
-    if (caller.kind !== 'account') return ofKey
-    const { accountId } = caller
-    return ofKey instanceof Promise
-      ? ofKey.then((admission) => stricter(admission, () => limitAccount(accountId))!)
-      : stricter(ofKey, () => limitAccount(accountId))
+  return async (caller) => {
+    const ofKey = await limitKey(caller.keyId)
+    if (!ofKey?.isAdmitted || caller.kind !== 'account') return ofKey
+    const ofAccount = await limitAccount(caller.accountId)
+    return ofAccount && !ofAccount.isAdmitted ? ofAccount : ofKey
   }
-}
-
-/** The second is asked only if the first admits, and its headers are sent only if it refuses. */
-function stricter(first: Admission | undefined, ask: () => ReturnType<SharedLimiter>): ReturnType<SharedLimiter> {
-  if (!first?.isAdmitted) return first
-  const second = ask()
-  const choose = (admission: Admission | undefined) => (admission && !admission.isAdmitted ? admission : first)
-  return second instanceof Promise ? second.then(choose) : choose(second)
 }
 
 /** As makeRateLimiter(), for all processes together. */
 function makeSharedLimiter(ctx: Context, kind: 'key' | 'account', rate: Rate): SharedLimiter {
-  if (rate.perSecond === 0) return () => undefined
+  if (rate.perSecond === 0) return async () => undefined
   const buckets = boundedMap<SharedBucket>(MAX_BUCKETS)
   const admit = makeAdmit(rate, kind === 'key' ? 'default' : kind)
-  return (subject) => {
+  return async (subject) => {
     const nowMs = ctx.now().getTime()
     const bucket = buckets.touch(subject, () => ctx.limits.bucket(`${kind}:${subject}`, rate))
     const taken = bucket.take(nowMs)
-    return taken.ok || taken.waitMs > 0 ? admit(taken) : bucket.takeReported(nowMs).then(admit)
+    return admit(taken.ok || taken.waitMs > 0 ? taken : await bucket.takeReported(nowMs))
   }
 }
 
@@ -95,10 +84,7 @@ const REFUSAL_DELAY_MS = 250
 // Each waiting refusal costs memory and a connection. Beyond this many, refusals are sent at once.
 const MAX_DELAYED = 1_000
 
-/**
- * A key that continues after a hundred refusals belongs to a program in a loop. Thousands of refusals per second would
- * take the processor from everyone else, so they are delayed, and the loop with them.
- */
+/** Delays the refusals of a program in a loop: thousands per second would take the processor from everyone else. */
 export function makeRefusalDelay(
   wait: () => Promise<void> = () => sleep(REFUSAL_DELAY_MS),
 ): (subject: string, now: Date) => Promise<void> {
@@ -112,13 +98,9 @@ export function makeRefusalDelay(
   }
 }
 
-/**
- * For what is public: a rate per network, enough for an office or the customers of a mobile carrier who pay at the same
- * time, and too little for one caller to keep the process busy.
- */
+/** For what is public: a rate per network, enough for an office or a mobile carrier. */
 export function makePublicLimit(ctx: Context): (app: FastifyInstance) => void {
   const limiter = makeRateLimiter(ctx.settings.publicRateLimit)
-  // One bucket for all public routes together.
   return (app) => {
     app.addHook('onRequest', async (request, reply) => {
       const admission = limiter(networkOf(addressOf(request)), ctx.now())
@@ -129,10 +111,7 @@ export function makePublicLimit(ctx: Context): (app: FastifyInstance) => void {
   }
 }
 
-/**
- * Slows down callers who try unknown keys, so that guessing cannot load the database. Only failures count: a caller
- * with a valid key is never affected, however many share its address.
- */
+/** Slows down callers who try unknown keys, so that guessing cannot load the database. Only failures count. */
 export type GuessGuard = {
   /** Seconds until this address may try an unknown key again. */
   waitSeconds(address: string, now: Date): number
@@ -175,4 +154,48 @@ export function boundedMap<Value>(max: number) {
       return value
     },
   }
+}
+
+// ---- Addresses ----
+
+/** The caller's address in one spelling. If a proxy sends no valid address, its own is used. */
+export function addressOf(request: FastifyRequest): string {
+  return plainAddress(request.ip) ?? plainAddress(request.raw.socket.remoteAddress ?? '') ?? 'unknown'
+}
+
+/** Without port, brackets and zone; IPv6 in its shortest form; IPv4-mapped IPv6 as IPv4. */
+export function plainAddress(text: string): string | undefined {
+  const bare = withoutPort(text.trim()).replace(/%.*$/, '')
+  if (isIP(bare) !== 6) return isIP(bare) === 4 ? bare : undefined
+  const groups = groupsOf(bare)
+  const mapped = groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff
+  return mapped ? [groups[6]! >> 8, groups[6]! & 255, groups[7]! >> 8, groups[7]! & 255].join('.') : shortest(bare)
+}
+
+/** An IPv6 customer has a whole /64 of addresses. */
+export function networkOf(address: string): string {
+  const plain = plainAddress(address) ?? address
+  if (isIP(plain) !== 6) return plain
+  const network = groupsOf(plain).slice(0, 4)
+  return `${network.map((group) => group.toString(16)).join(':')}::/64`
+}
+
+function withoutPort(text: string): string {
+  const [, inBrackets] = /^\[([^\]]*)\](?::\d{1,5})?$/.exec(text) ?? []
+  const [, beforePort] = /^([\d.]+):\d{1,5}$/.exec(text) ?? []
+  return inBrackets ?? beforePort ?? text
+}
+
+function shortest(address: string): string {
+  return new URL(`http://[${address}]`).hostname.slice(1, -1)
+}
+
+/** The eight numbers of an IPv6 address. */
+function groupsOf(address: string): number[] {
+  // The shortest form has no dots, at most one `::`, and no leading zeros.
+  const [head = '', tail] = shortest(address).split('::')
+  const read = (part: string) => (part === '' ? [] : part.split(':').map((group) => Number.parseInt(group, 16)))
+  if (tail === undefined) return read(head)
+  const [before, after] = [read(head), read(tail)]
+  return [...before, ...Array<number>(8 - before.length - after.length).fill(0), ...after]
 }

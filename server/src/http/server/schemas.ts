@@ -1,12 +1,13 @@
+import assert from 'node:assert/strict'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from 'fastify'
+import fastJson from 'fast-json-stringify'
+import type { FastifyBaseLogger, FastifyInstance, FastifyReply, RawServerDefault } from 'fastify'
 import { validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import { isReadable, READABLE_RULE } from '../../base/readable-text.ts'
 import { MAX_REASON_LENGTH, REASON_RULE } from '../../domain/core/audit-log.ts'
 
-// What the schemas of several routes share. Each error text is beside the rule that it explains, and /openapi.json
-// is generated from the schemas.
+// What the schemas of several routes share. /openapi.json is generated from the schemas.
 
 /** A Fastify scope whose handlers get the types of their zod schemas. */
 export type Api = FastifyInstance<RawServerDefault, IncomingMessage, ServerResponse, FastifyBaseLogger, ZodTypeProvider>
@@ -97,7 +98,6 @@ const cursor = z
 const limit = integerParameter('limit', { min: 1, max: 100, default: 50, description: 'Maximum number of items.' })
 
 export const paging = { cursor, limit }
-/** The query parameters of most lists. */
 export const listQuery = {
   from: timeField('from', 'Only items from this time on (inclusive).').exactOptional(),
   to: timeField('to', 'Only items before this time (exclusive).').exactOptional(),
@@ -129,10 +129,7 @@ export function idempotencyKeyOf(headers: { 'idempotency-key'?: string }): strin
   return key === undefined ? null : headerText(key)
 }
 
-/**
- * Node gives each byte of a header as a character. Some clients send UTF-8, others Latin-1. What is no UTF-8 stays as
- * it is, so that no two keys become one.
- */
+/** Node gives each byte of a header as a character. Some clients send UTF-8, others Latin-1. */
 function headerText(value: string): string {
   try {
     return UTF8.decode(Buffer.from(value, 'latin1'))
@@ -226,4 +223,47 @@ type ApiFields<Fields> = {
   [Name in keyof Fields as Name extends `${infer Bare}Cents` ? Bare : Name]: Fields[Name] extends Date | null
     ? string | Exclude<Fields[Name], Date>
     : Fields[Name]
+}
+
+// ---- Writing responses ----
+
+type Serializer = (answer: unknown) => string
+
+/** Generated from the schema: a field that it does not name is left out, and a missing one is an error. */
+export function makeSerializer({ schema }: { schema: z.ZodType }): Serializer {
+  let write: Serializer | undefined
+  // Made with the first answer: most schemas are those of errors, which are sent as text.
+  return (answer) => (write ??= compile(schema))(answer)
+}
+
+/** For tests: every answer must be what its schema allows, and the generated code must write just that. */
+export function makeCheckedSerializer(route: { schema: z.ZodType }): Serializer {
+  const write = makeSerializer(route)
+  return (answer) => {
+    const text = write(answer)
+    assert.deepEqual(JSON.parse(text), JSON.parse(JSON.stringify(route.schema.parse(answer))))
+    return text
+  }
+}
+
+/** The text of an answer with status 200, for one who sends it by sendText(). */
+export function textOf(reply: FastifyReply, answer: Record<string, unknown>): string {
+  return reply.serializeInput(answer, '200', 'application/json') as string
+}
+
+export function sendText(reply: FastifyReply, text: string): FastifyReply {
+  return reply.type('application/json; charset=utf-8').send(text)
+}
+
+function compile(schema: z.ZodType): Serializer {
+  const jsonSchema = z.toJSONSchema(schema, {
+    // In this dialect null is a property of a type. As one of several types it would be looked for at run time.
+    target: 'openapi-3.0',
+    io: 'output',
+    metadata: z.registry(),
+    override: ({ jsonSchema: part }) => {
+      if (part.additionalProperties === false) delete part.additionalProperties
+    },
+  })
+  return fastJson(jsonSchema as fastJson.AnySchema)
 }
