@@ -17,7 +17,14 @@ import {
   type RefusalLog,
 } from './server/envelope.ts'
 import { eventRoutes } from './api/events.ts'
-import { everywhereHeaders, noticeForwarded, receiveRequests, requestId, stamp } from './server/every-request.ts'
+import {
+  everywhereHeaders,
+  noticeForwarded,
+  receiveRequests,
+  requestId,
+  routable,
+  stamp,
+} from './server/every-request.ts'
 import { healthRoutes } from './health.ts'
 import { describeRoutes, docsRoutes } from './docs/openapi.ts'
 import { invitationRoutes } from './auth/invitations.ts'
@@ -195,7 +202,7 @@ function makeServer(ctx: Context, options: AppOptions): FastifyInstance {
     },
     routerOptions: { maxParamLength: MAX_HEADER_BYTES },
     return503OnClosing: false,
-    rewriteUrl: (raw) => routable(raw.url ?? '/'),
+    rewriteUrl: routable,
     clientErrorHandler: answerClientError,
     // For a URL that rewriteUrl cannot repair. No hook has run, and Fastify would use its own format.
     frameworkErrors: (_error, request, reply) => {
@@ -207,18 +214,4 @@ function makeServer(ctx: Context, options: AppOptions): FastifyInstance {
     raw.socket.end(rawAnswer(makeRefusal('expectation_failed', 'This Expect header is not supported'))),
   )
   return app
-}
-
-/** Removes scheme and host, which proxies may send. A path with invalid percent-encoding is taken literally. */
-function routable(target: string): string {
-  if (target.startsWith('/') && !target.includes('%')) return target
-  const url = target.replace(/^https?:\/\/[^/?#]*(?=\/)/i, '')
-  const path = url.split(/[?#]/, 1)[0]!
-  if (!path.includes('%')) return url
-  try {
-    decodeURIComponent(path)
-    return url
-  } catch {
-    return path.replaceAll('%', '%25') + url.slice(path.length)
-  }
 }

@@ -37,7 +37,21 @@ export function receiveRequests(app: FastifyInstance, ctx: Context): RefusalLog 
   return logRequests(app, ctx)
 }
 
-// ---- Headers ----
+// ---- Address and headers ----
+
+/** Removes scheme and host, which proxies may send. A path with invalid percent-encoding is taken literally. */
+export function routable({ url: target = '/' }: { url?: string | undefined }): string {
+  if (target.startsWith('/') && !target.includes('%')) return target
+  const url = target.replace(/^https?:\/\/[^/?#]*(?=\/)/i, '')
+  const path = url.split(/[?#]/, 1)[0]!
+  if (!path.includes('%')) return url
+  try {
+    decodeURIComponent(path)
+    return url
+  } catch {
+    return path.replaceAll('%', '%25') + url.slice(path.length)
+  }
+}
 
 /** Keeps the caller's id, unless its characters could forge log lines. */
 export function requestId(raw: IncomingMessage): string {
@@ -151,7 +165,7 @@ function logRequests(app: FastifyInstance, { log, metrics }: Pick<Context, 'log'
     const { method, routeOptions } = request
     const { statusCode: status, elapsedTime } = reply
     const route = routeOptions.url ?? 'none'
-    metrics.httpSeconds.observe({ method, route, status, seconds: elapsedTime / 1000 })
+    metrics.httpSeconds.observe({ method, route, status: `${Math.floor(status / 100)}xx` }, elapsedTime / 1000)
     if (status < 500) overload.worked()
     if (!request.isLogged) {
       const fields = { ...lineOf(request, status), ms: Math.round(elapsedTime), keyId: request.identity?.keyId }
