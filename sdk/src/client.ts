@@ -36,14 +36,10 @@ export type {
 } from './types.ts'
 export { verify, WebhookVerificationError } from './verify.ts'
 export type {
-  DepositData,
-  DepositEvent,
+  EventOf,
   GuicheEvent,
   OtherEvent,
   OtherKind,
-  RefundData,
-  RefundEvent,
-  TestEvent,
   VerificationReason,
   VerifyOptions,
   WebhookHeaders,

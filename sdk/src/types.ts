@@ -238,6 +238,76 @@ export type Deposit = {
   description: string | null
 }
 
+export type DepositAssetSuccessEvent = {
+  /**
+   * The same in every delivery of this event, and in `webhook-id`. Treat it as opaque, of at most 100
+   * characters.
+   */
+  id: string
+  event: 'DEPOSIT_ASSET_SUCCESS'
+  /** When the event happened. */
+  createdAt: string
+  data: {
+    /** The `id` of the charge. */
+    transactionId: string
+    /** UUID to query the charge with. */
+    paymentLinkId: string
+    /** Your own reference. */
+    externalId: string | null
+    /** What the payer pays, in cents. */
+    value: number
+    /** What you asked for, in cents. Differs from `value` only if the payer bears the fee. */
+    originalValue: number
+    /** The fee, in cents. `value` minus `fee` is credited to your balance. */
+    fee: number
+    /** What was credited to your balance, in cents. */
+    creditedValue: number
+    /** The status of the charge. */
+    status: 'COMPLETED'
+    /** True if it was paid after it had expired or been canceled. */
+    paidLate: boolean
+    /** The number of the payment in the Pix system. */
+    endToEndId: string
+    /** When the payer paid. */
+    paidAt: string
+  }
+}
+
+export type DepositRefundedEvent = {
+  /**
+   * The same in every delivery of this event, and in `webhook-id`. Treat it as opaque, of at most 100
+   * characters.
+   */
+  id: string
+  event: 'DEPOSIT_REFUNDED'
+  /** When the event happened. */
+  createdAt: string
+  data: {
+    /** The `id` of the charge. */
+    transactionId: string
+    /** UUID to query the charge with. */
+    paymentLinkId: string
+    /** Your own reference. */
+    externalId: string | null
+    /** The `id` of the refund. */
+    refundId: string
+    /** What this refund gave back, in cents. */
+    refundedValue: number
+    /** What all refunds of the charge gave back, in cents. */
+    totalRefundedValue: number
+    /** The value of the charge, in cents. */
+    value: number
+    /** What you got back of the fee, in cents. */
+    returnedFee: number
+    /** The status of the charge. */
+    status: 'COMPLETED'
+    /** The number of the payment in the Pix system. */
+    endToEndId: string
+    /** When the provider confirmed the refund. */
+    refundedAt: string
+  }
+}
+
 export type Event = {
   /** `evt_…`. Receivers also get it as `webhook-id`. */
   id: string
@@ -490,6 +560,23 @@ export type WebhookTest = {
   /** The first 2 kB of the response; empty if it came from a private network. */
   excerpt: string
 }
+
+export type WebhookTestEvent = {
+  /**
+   * The same in every delivery of this event, and in `webhook-id`. Treat it as opaque, of at most 100
+   * characters.
+   */
+  id: string
+  event: 'WEBHOOK_TEST'
+  /** When the event happened. */
+  createdAt: string
+  data: {
+    message: string
+  }
+}
+
+/** The events that this version knows. */
+export type KnownEvent = DepositAssetSuccessEvent | DepositRefundedEvent | WebhookTestEvent
 
 /** The values of the header `Guiche-Error`. A newer server may send others. */
 export type ErrorCode =

@@ -7,16 +7,7 @@ export {
   type VerifyOptions,
   type WebhookHeaders,
 } from './delivery.ts'
-export type {
-  DepositData,
-  DepositEvent,
-  GuicheEvent,
-  OtherEvent,
-  OtherKind,
-  RefundData,
-  RefundEvent,
-  TestEvent,
-} from './events.ts'
+export type { EventOf, GuicheEvent, OtherEvent, OtherKind } from './events.ts'
 
 /**
  * Returns the event if it comes from the guiche that holds one of the secrets, and was signed just now; throws a

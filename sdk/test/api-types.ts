@@ -29,6 +29,7 @@ type Operation = {
 }
 export type Document = {
   paths: Record<string, Record<string, Operation>>
+  webhooks: Record<string, { post: { requestBody: Content } }>
   components: { schemas: Record<string, Schema>; headers: { 'Guiche-Error': { schema: Schema } } }
 }
 
@@ -39,7 +40,9 @@ export async function renderTypes(document: Document): Promise<Record<'api.ts' |
   const routes = routesOf(document)
   const operations = routes.map(describeOperation)
   const types = operations.flatMap((operation) => operation.types)
-  const names = [...new Set(types.flatMap(({ schema }) => refsIn(schema, document)))].toSorted()
+  const events = Object.values(document.webhooks).map(({ post }) => post.requestBody.content['application/json'].schema)
+  const answered = types.map(({ schema }) => schema)
+  const names = [...new Set([...answered, ...events].flatMap((schema) => refsIn(schema, document)))].toSorted()
   const inputs = types.filter(({ isInput }) => isInput)
   const schemas = names.map((name) => ({ name, schema: document.components.schemas[name]! }))
   const imported = names.filter((name) => [...types].some(({ schema }) => JSON.stringify(schema).includes(`/${name}"`)))
@@ -55,6 +58,8 @@ export async function renderTypes(document: Document): Promise<Record<'api.ts' |
   const shared = [
     HEADER,
     ...schemas.map(declaration),
+    '/** The events that this version knows. */',
+    `export type KnownEvent = ${events.map(typeText).join(' | ')}\n`,
     '/** The values of the header `Guiche-Error`. A newer server may send others. */',
     `export type ErrorCode = ${typeText(document.components.headers['Guiche-Error'].schema)}`,
   ]

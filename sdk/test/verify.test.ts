@@ -4,8 +4,7 @@ import { describe, expect, expectTypeOf, test } from 'vitest'
 import {
   verify,
   WebhookVerificationError,
-  type DepositData,
-  type RefundData,
+  type EventOf,
   type GuicheEvent,
   type VerificationReason,
   type WebhookHeaders,
@@ -57,10 +56,10 @@ describe('what guiche signed', () => {
     const describeEvent = (event: GuicheEvent): string => {
       switch (event.event) {
         case 'DEPOSIT_ASSET_SUCCESS':
-          expectTypeOf(event.data).toEqualTypeOf<DepositData>()
+          expectTypeOf(event.data).toEqualTypeOf<EventOf<'DEPOSIT_ASSET_SUCCESS'>['data']>()
           return `${event.data.creditedValue} cents`
         case 'DEPOSIT_REFUNDED':
-          expectTypeOf(event.data).toEqualTypeOf<RefundData>()
+          expectTypeOf(event.data).toEqualTypeOf<EventOf<'DEPOSIT_REFUNDED'>['data']>()
           return `${event.data.refundedValue} cents back`
         case 'WEBHOOK_TEST':
           expectTypeOf(event.data).toEqualTypeOf<{ message: string }>()

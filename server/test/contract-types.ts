@@ -106,15 +106,3 @@ export async function formatted(text: string): Promise<string> {
   if (errors.length > 0) throw new Error(errors[0]!.message)
   return code
 }
-
-/** The events in a source such as sdk/src/events.ts, as typeText writes them. */
-export function eventTypes(source: string): string[] {
-  const bare = source.replace(/\/\*\*.*?\*\//gs, '')
-  const types = new Map<string, string>()
-  for (const [, name, lines] of bare.matchAll(/type (\w+)[^\n]* = \{(.*?)\n\}/gs))
-    types.set(name!, `{ ${lines!.trim().replaceAll(/\s*\n\s*/g, '; ')} }`)
-  const envelope = types.get('Envelope')!
-  return [...bare.matchAll(/= Envelope<('\w+'), (.*)>/g)].map(([, kind, data]) =>
-    envelope.replace('Kind', kind!).replace('Data', types.get(data!) ?? data!),
-  )
-}

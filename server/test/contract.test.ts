@@ -4,23 +4,14 @@ import { SCOPES } from '../src/domain/accounts/callers.ts'
 import { AUDIT_ACTIONS } from '../src/domain/core/audit-log.ts'
 import { REASON_CODES } from '../src/domain/ports/delivery-reasons.ts'
 import { EXCEPTION_KINDS } from '../src/domain/refunds/exceptions.ts'
-import { EVENT_KINDS } from '../src/domain/webhooks/events.ts'
+import { EVENT_KINDS, EVENTS, SENT_KINDS } from '../src/domain/webhooks/event-kinds.ts'
 import { STATUSES } from '../src/http/api/deposits.ts'
-import { EVENT_SCHEMAS } from '../src/http/docs/webhook-events.ts'
+import { EVENT_EXAMPLES } from '../src/http/docs/webhook-events.ts'
 import { STATES } from '../src/http/operator/exceptions.ts'
 import { ERROR_CODES } from '../src/http/server/error-codes.ts'
-import {
-  eventTypes,
-  formatted,
-  listText,
-  partAt,
-  readAnswers,
-  schemaOf,
-  typeText,
-  type Names,
-} from './contract-types.ts'
+import { formatted, listText, partAt, readAnswers, schemaOf, typeText, type Names } from './contract-types.ts'
 
-// The dashboard's copy of what the server answers, and the package's copy of what it sends.
+// The dashboard's copy of what the server answers.
 
 const HEADER = '// Generated from the server’s schemas: UPDATE_CONTRACT=1 npx vitest run server/test/contract.test.ts\n'
 
@@ -102,10 +93,15 @@ test('the dashboard has the types of what the server answers', async () => {
   }
 })
 
-test('the package has a type for every event that the server sends, with its fields', async () => {
-  const source = await readFile(new URL('../../sdk/src/events.ts', import.meta.url), 'utf8')
-  const sent = Object.values(EVENT_SCHEMAS).map((schema) => typeText(schema))
-  expect(eventTypes(source)).toEqual(sent)
+test('the dashboard has a name and an example of each event', async () => {
+  const namesIn = (language: 'en' | 'pt-BR') => SENT_KINDS.map((kind) => [kind, EVENTS[kind].name[language]])
+  const names = { 'pt-BR': Object.fromEntries(namesIn('pt-BR')), en: Object.fromEntries(namesIn('en')) }
+  const lists = { EVENT_NAMES: names, EVENT_EXAMPLES }
+  const texts = Object.entries(lists).map(
+    ([name, value]) => `export const ${name} = ${JSON.stringify(value)} as const\n`,
+  )
+  const text = await formatted(`${HEADER}\n${texts.join('\n')}`)
+  expect(await kept('events.ts', text)).toBe(text)
 })
 
 /** The file as it is in the tree; with UPDATE_CONTRACT it becomes `text` first. */

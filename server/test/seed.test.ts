@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { hexFromUuid, newUuid7 } from '../src/base/ids.ts'
 import { query } from '../src/db/tx.ts'
-import { EVENT_KINDS } from '../src/domain/webhooks/events.ts'
+import { EVENT_KINDS } from '../src/domain/webhooks/event-kinds.ts'
 import { createWebhook } from '../src/domain/webhooks/webhooks.ts'
 import { findAccount } from '../src/domain/accounts/accounts.ts'
 import { readDailyTotals, refreshDailyTotals } from '../src/domain/reports/daily-totals.ts'

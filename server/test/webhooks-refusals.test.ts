@@ -1,6 +1,6 @@
 import { inspect } from 'node:util'
 import { describe, expect, test } from 'vitest'
-import { EVENT_KINDS } from '../src/domain/webhooks/events.ts'
+import { EVENT_KINDS } from '../src/domain/webhooks/event-kinds.ts'
 import { makeSecretBox } from '../src/domain/core/secret-box.ts'
 import { startReceiver } from './receiver.ts'
 import { appWith, bearer, expectEnvelopeHeaders, UNKNOWN_ID } from './requests.ts'

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { OperatorError } from '../base/operator-error.ts'
-import { EVENT_KINDS, type EventKind } from '../domain/webhooks/events.ts'
+import { EVENT_KINDS, type EventKind } from '../domain/webhooks/event-kinds.ts'
 import {
   canOpenNewestSecret,
   MAX_OVERLAP_SECONDS,

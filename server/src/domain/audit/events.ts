@@ -1,13 +1,14 @@
+import { isoTime, jsonText } from '../../db/sql-values.ts'
 import { MADE_BEFORE } from '../refunds/refund-states.ts'
+import {
+  DEPOSIT_PAID,
+  DEPOSIT_REFUNDED,
+  EVENT_KINDS,
+  WEBHOOK_TEST,
+  type EventFields,
+  type SentKind,
+} from '../webhooks/event-kinds.ts'
 import { bornAt, check, hex, idMs, NOW, timeMs, type Checks, type Rules } from './rules.ts'
-
-function isoTime(at: string): string {
-  return `to_char((${at}) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
-}
-
-function json(text: string): string {
-  return `coalesce(to_json(${text})::text, 'null')`
-}
 
 // The id in the body, which receivers get as webhook-id.
 const NAME = `split_part(e.body, '"', 4)`
@@ -22,20 +23,12 @@ function named(subject: string): Rules {
   return { 'the event’s id': [NAME, nameOf(subject)] }
 }
 
-function head(kind: string): string {
-  return `'{"id":"' || ${NAME} || '","event":"${kind}","createdAt":"' || ${isoTime('e.created_at')} || '","data":'`
+/** The exact bytes that receivers got. */
+function bodyOf<Facts>(kind: SentKind, fields: EventFields<Facts>): string {
+  const data = Object.entries(fields).map(([name, { sql }]) => `'"${name}":' || ${jsonText(sql)}`)
+  return `'{"id":"' || ${NAME} || '","event":"${kind}","createdAt":"' || ${isoTime('e.created_at')} || '","data":{'
+    || ${data.join(` || ',' || `)} || '}}'`
 }
-
-// The exact bytes that receivers got.
-const DEPOSIT_BODY = `${head('DEPOSIT_ASSET_SUCCESS')} || '{"transactionId":"' || ${hex('c.id')} || '","paymentLinkId":"' || c.payment_link_id
-  || '","externalId":' || ${json('c.external_id')} || ',"value":' || c.value_cents || ',"originalValue":' || c.original_value_cents
-  || ',"fee":' || c.fee_cents || ',"creditedValue":' || p.amount_cents - c.fee_cents || ',"status":"COMPLETED","paidLate":'
-  || c.paid_late || ',"endToEndId":' || ${json('p.end_to_end_id')} || ',"paidAt":"' || ${isoTime('p.occurred_at')} || '"}}'`
-const REFUND_BODY = `${head('DEPOSIT_REFUNDED')} || '{"transactionId":"' || ${hex('c.id')} || '","paymentLinkId":"' || c.payment_link_id
-  || '","externalId":' || ${json('c.external_id')} || ',"refundId":"' || ${hex('r.id')} || '","refundedValue":' || r.amount_cents
-  || ',"totalRefundedValue":' || s.cents || ',"value":' || c.value_cents || ',"returnedFee":' || r.fee_returned_cents
-  || ',"status":"COMPLETED","endToEndId":' || ${json('p.end_to_end_id')} || ',"refundedAt":"' || ${isoTime('r.ended_at')} || '"}}'`
-const TEST_BODY = `${head('WEBHOOK_TEST')} || '{"message":"guiche can reach this address. Nothing was paid."}}'`
 
 const depositEvent = check({
   subject: `'charge ' || ${hex('coalesce(c.id, e.subject_id)')}`,
@@ -51,7 +44,7 @@ const depositEvent = check({
     'the event’s account': ['e.account_id', 'c.account_id'],
     'the event’s time': ['e.created_at', 'coalesce(m.resolved_at, p.recorded_at)'],
     ...named('c.id'),
-    'the event’s body is not what the charge and its payment say': `e.body = ${DEPOSIT_BODY}`,
+    'the event’s body is not what the charge and its payment say': `e.body = ${bodyOf('DEPOSIT_ASSET_SUCCESS', DEPOSIT_PAID)}`,
     ...bornAt('e.id', 'e.created_at'),
   },
 })
@@ -86,20 +79,20 @@ const refundEvent = `
       'the event’s account': ['e.account_id', 'c.account_id'],
       'the event’s time': ['e.created_at', 'r.ended_at'],
       ...named('r.subject'),
-      'the event’s body is not what the charge and its refunds say': `e.body = ${REFUND_BODY}`,
+      'the event’s body is not what the charge and its refunds say': `e.body = ${bodyOf('DEPOSIT_REFUNDED', DEPOSIT_REFUNDED)}`,
       ...bornAt('e.id', 'e.created_at'),
     },
   })}`
 
 const otherEvent = check({
   subject: `'event ' || ${nameOf('e.subject_id')}`,
-  from: `(select * from events where kind not in ('DEPOSIT_ASSET_SUCCESS', 'DEPOSIT_REFUNDED')) e
+  from: `(select * from events where kind not in (${EVENT_KINDS.map((kind) => `'${kind}'`).join(', ')})) e
   left join accounts a on a.id = e.account_id`,
   rules: {
     'its account is not there': 'a.id is not null',
     'is of a kind that there is not': `e.kind = 'WEBHOOK_TEST'`,
     ...named('e.subject_id'),
-    'the body': ['e.body', TEST_BODY],
+    'the body': ['e.body', bodyOf('WEBHOOK_TEST', WEBHOOK_TEST)],
     'its id was made at another time than created_at': `abs(${idMs('e.id')} - ${timeMs('e.created_at')}) < 1000`,
   },
 })

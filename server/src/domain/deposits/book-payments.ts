@@ -5,6 +5,7 @@ import { prepared } from '../../db/prepared.ts'
 import type { Tx } from '../../db/tx.ts'
 import { makeLedgerAccounts, makeTally, POST_LINES } from '../ledger/ledger.ts'
 import type { ReceivedPayment } from '../ports/provider.ts'
+import { dataOf, DEPOSIT_PAID } from '../webhooks/event-kinds.ts'
 import { eventBody, TELL, type NewEvent } from '../webhooks/events.ts'
 import type { StoredCharge } from './charge-reads.ts'
 import { COMPLETE_CHARGES, EXPIRY_GRACE_MS, RECLAIM_EXTERNAL_IDS } from './charge-states.ts'
@@ -241,18 +242,6 @@ function depositEvent(now: Date, { charge, payment }: Credited | Matched): NewEv
     accountId: charge.accountId,
     subjectId: uuidFromHex(charge.id),
     createdAt: now,
-    data: {
-      transactionId: charge.id,
-      paymentLinkId: charge.paymentLinkId,
-      externalId: charge.externalId,
-      value: charge.valueCents,
-      originalValue: charge.originalValueCents,
-      fee: charge.feeCents,
-      creditedValue: payment.amountCents - charge.feeCents,
-      status: 'COMPLETED',
-      paidLate: isLate(charge, payment),
-      endToEndId: payment.endToEndId,
-      paidAt: payment.occurredAt.toISOString(),
-    },
+    data: dataOf(DEPOSIT_PAID, { charge, payment, isLate: isLate(charge, payment) }),
   }
 }

@@ -1,6 +1,7 @@
 import { Fault } from '../../base/fault.ts'
 import { isUuid, uuidFromHex } from '../../base/ids.ts'
 import type { Cents } from '../../base/money.ts'
+import { hexId } from '../../db/sql-values.ts'
 import type { SharedRead } from '../../db/shared-reads.ts'
 import { queryOne, type Tx } from '../../db/tx.ts'
 import type { Core } from '../core/core.ts'
@@ -51,11 +52,6 @@ export function paidCents(charge: Pick<Charge, 'receivedCents' | 'valueCents'>):
 
 export function isVisible(charge: StoredCharge): charge is StoredCharge & { status: ChargeStatus } {
   return charge.status !== 'OPENING' && charge.status !== 'FAILED'
-}
-
-/** In SQL, a UUID column as the 32 hexadecimal digits that the code uses. */
-export function hexId(column: string): string {
-  return `replace(${column}::text, '-', '')`
 }
 
 /** SQL columns of a StoredCharge from `charges c`. A cached plan for a join with accounts could scan all of them. */

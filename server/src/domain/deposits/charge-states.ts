@@ -3,7 +3,8 @@ import { unnestOf, valuesOf, type Columns } from '../../db/insert-rows.ts'
 import { prepared } from '../../db/prepared.ts'
 import { transact, type Tx } from '../../db/tx.ts'
 import type { Core } from '../core/core.ts'
-import { CHARGE_COLUMNS, hexId, type StoredCharge, type StoredStatus } from './charge-reads.ts'
+import { CHARGE_COLUMNS, type StoredCharge, type StoredStatus } from './charge-reads.ts'
+import { hexId } from '../../db/sql-values.ts'
 
 // The states of a charge, in the order of its life. Each move names the state it leaves, so a charge that moved
 // meanwhile stays as it is.

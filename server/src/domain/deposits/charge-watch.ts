@@ -1,7 +1,8 @@
 import { uuidFromHex } from '../../base/ids.ts'
 import { query } from '../../db/tx.ts'
 import type { Core } from '../core/core.ts'
-import { hexId, type ChargeStatus } from './charge-reads.ts'
+import { type ChargeStatus } from './charge-reads.ts'
+import { hexId } from '../../db/sql-values.ts'
 import { NOTHING_HELD, SELECT_HELD, type HeldMoney } from './held-payments.ts'
 
 /** For a payment page: the charge's status, and what was received for it without completing it. */

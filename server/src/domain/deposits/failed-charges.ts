@@ -2,7 +2,8 @@ import { uuidOfTime } from '../../base/ids.ts'
 import { transact, type Tx } from '../../db/tx.ts'
 import type { Core } from '../core/core.ts'
 import type { Provider } from '../ports/provider.ts'
-import { hexId, lockCharges } from './charge-reads.ts'
+import { lockCharges } from './charge-reads.ts'
+import { hexId } from '../../db/sql-values.ts'
 
 // For a day the idempotency key of such a charge may be repeated, and a provider that made it after all would take a
 // payment. For 90 days a Pix can be returned, and the provider may tell of it.

@@ -2,7 +2,7 @@ import { uuidFromHex } from '../../base/ids.ts'
 import type { Cents } from '../../base/money.ts'
 import { query, type Tx } from '../../db/tx.ts'
 import type { Core } from '../core/core.ts'
-import { hexId } from './charge-reads.ts'
+import { hexId } from '../../db/sql-values.ts'
 import type { Resolution } from './exception-states.ts'
 import type { SuspenseKind } from './book-payments.ts'
 

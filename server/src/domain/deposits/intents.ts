@@ -5,7 +5,8 @@ import type { SharedRead } from '../../db/shared-reads.ts'
 import { autocommit, isTransient, isUniqueViolation, query, transact, type Tx } from '../../db/tx.ts'
 import type { Price } from '../accounts/pricing.ts'
 import type { Core } from '../core/core.ts'
-import { CHARGE_COLUMNS, hexId, type StoredCharge } from './charge-reads.ts'
+import { CHARGE_COLUMNS, type StoredCharge } from './charge-reads.ts'
+import { hexId } from '../../db/sql-values.ts'
 
 /**
  * What the account holder says about a deposit. A new field is optional and left out where it is not given, so that

@@ -11,7 +11,7 @@ import {
   type Settlement,
   type SuspenseKind,
 } from './book-payments.ts'
-import { hexId } from './charge-reads.ts'
+import { hexId } from '../../db/sql-values.ts'
 import { markDecided } from './exception-states.ts'
 
 export type Settled = {

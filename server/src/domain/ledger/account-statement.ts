@@ -1,5 +1,5 @@
 import type { Cents } from '../../base/money.ts'
-import { isoTime } from '../../db/iso-time.ts'
+import { isoTime } from '../../db/sql-values.ts'
 import type { SharedRead } from '../../db/shared-reads.ts'
 import { query } from '../../db/tx.ts'
 import { cursorNumber, page, type ListFilter } from '../core/cursor.ts'

@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto'
 import { uuidFromHex } from '../../base/ids.ts'
 import type { Cents } from '../../base/money.ts'
 import type { Tx } from '../../db/tx.ts'
+import { CHARGE_COLUMNS, type StoredCharge } from '../deposits/charge-reads.ts'
+import { dataOf, DEPOSIT_REFUNDED } from '../webhooks/event-kinds.ts'
 import { insertEvents, type NewEvent } from '../webhooks/events.ts'
 
 /** A refund that is DONE. */
@@ -19,20 +21,12 @@ export type DoneRefund = {
 export async function recordRefunded(tx: Tx, now: Date, refund: DoneRefund): Promise<void> {
   const { chargeId } = refund
   if (chargeId === null) return
-  const charge = await tx.one<RefundedCharge>(
-    `update charges set refunded_cents = refunded_cents + $2 where id = $1
-     returning account_id, payment_link_id, external_id, value_cents, refunded_cents`,
+  const charge = await tx.one<StoredCharge>(
+    `update charges c set refunded_cents = refunded_cents + $2 where c.id = $1
+     returning ${CHARGE_COLUMNS}`,
     [uuidFromHex(chargeId), refund.amountCents],
   )
   await insertEvents(tx, now, [refundEvent(now, { ...refund, chargeId }, charge)])
-}
-
-type RefundedCharge = {
-  account_id: string
-  payment_link_id: string
-  external_id: string | null
-  value_cents: number
-  refunded_cents: number
 }
 
 /**
@@ -46,24 +40,12 @@ export function refundSubject(refund: Pick<DoneRefund, 'providerRefundId' | 'mad
   return uuidFromHex(digest.slice(0, 32))
 }
 
-export function refundEvent(now: Date, refund: DoneRefund & { chargeId: string }, charge: RefundedCharge): NewEvent {
+function refundEvent(now: Date, refund: DoneRefund & { chargeId: string }, charge: StoredCharge): NewEvent {
   return {
     kind: 'DEPOSIT_REFUNDED',
-    accountId: charge.account_id,
+    accountId: charge.accountId,
     subjectId: refundSubject(refund),
     createdAt: now,
-    data: {
-      transactionId: refund.chargeId,
-      paymentLinkId: charge.payment_link_id,
-      externalId: charge.external_id,
-      refundId: refund.id,
-      refundedValue: refund.amountCents,
-      totalRefundedValue: charge.refunded_cents,
-      value: charge.value_cents,
-      returnedFee: refund.feeReturnedCents,
-      status: 'COMPLETED',
-      endToEndId: refund.endToEndId,
-      refundedAt: now.toISOString(),
-    },
+    data: dataOf(DEPOSIT_REFUNDED, { charge, refund, at: now }),
   }
 }

@@ -4,7 +4,8 @@ import type { Cents } from '../../base/money.ts'
 import { transact, type Tx } from '../../db/tx.ts'
 import { checkReason, type Actor } from '../core/audit-log.ts'
 import type { Context } from '../context.ts'
-import { hexId, lockCharges, type StoredCharge } from '../deposits/charge-reads.ts'
+import { lockCharges, type StoredCharge } from '../deposits/charge-reads.ts'
+import { hexId } from '../../db/sql-values.ts'
 import {
   EXCEPTION_STATE,
   markDecided,

@@ -1,11 +1,12 @@
 import { uuidFromHex, uuidOfTime } from '../../base/ids.ts'
 import type { Cents } from '../../base/money.ts'
-import { isoTime } from '../../db/iso-time.ts'
+import { isoTime } from '../../db/sql-values.ts'
 import { prepared } from '../../db/prepared.ts'
 import { inTurn, query } from '../../db/tx.ts'
 import type { Core } from '../core/core.ts'
 import { cursorUuid, page, type ListFilter } from '../core/cursor.ts'
-import { hexId, type Charge, type ChargeStatus } from '../deposits/charge-reads.ts'
+import { type Charge, type ChargeStatus } from '../deposits/charge-reads.ts'
+import { hexId } from '../../db/sql-values.ts'
 import { readHeld, type HeldMoney } from '../deposits/held-payments.ts'
 
 /** A charge as its account holder sees it. Its times are ISO 8601 texts. */

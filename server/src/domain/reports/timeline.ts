@@ -2,7 +2,8 @@ import { uuidFromHex } from '../../base/ids.ts'
 import type { Cents } from '../../base/money.ts'
 import { transact, type Tx } from '../../db/tx.ts'
 import { requireChargeIn, type Charge } from '../deposits/charge-reads.ts'
-import { EVENT_KINDS, eventName } from '../webhooks/events.ts'
+import { eventName } from '../webhooks/events.ts'
+import { EVENT_KINDS } from '../webhooks/event-kinds.ts'
 import {
   readHeldIn,
   SELECT_HELD_PAYMENTS,

@@ -2,14 +2,10 @@ import { Fault } from '../../base/fault.ts'
 import { hexFromUuid, newUuid7, uuidFromHex } from '../../base/ids.ts'
 import { unnestOf, valuesOf, type Columns } from '../../db/insert-rows.ts'
 import type { Tx } from '../../db/tx.ts'
-
-export type EventKind = 'DEPOSIT_ASSET_SUCCESS' | 'DEPOSIT_REFUNDED'
-
-/** The kinds that a webhook can subscribe to. WEBHOOK_TEST goes to one webhook, whatever it subscribes to. */
-export const EVENT_KINDS: readonly EventKind[] = ['DEPOSIT_ASSET_SUCCESS', 'DEPOSIT_REFUNDED']
+import type { SentKind } from './event-kinds.ts'
 
 export type NewEvent = {
-  kind: EventKind | 'WEBHOOK_TEST'
+  kind: SentKind
   accountId: string
   /**
    * What the event is about. A unique key allows a subject one event of each kind. The event's name follows from it, so

@@ -5,6 +5,7 @@ import { transact } from '../../db/tx.ts'
 import type { Context } from '../context.ts'
 import type { WebhookAnswer } from '../ports/webhook-sender.ts'
 import { DEADLINE_MS, isDelivered, readTargets, sendDelivery } from './delivery-queue.ts'
+import { dataOf, WEBHOOK_TEST } from './event-kinds.ts'
 import { insertEvents, type NewEvent } from './events.ts'
 import { insertAttempts } from './attempts.ts'
 import { findWebhook } from './webhooks.ts'
@@ -40,7 +41,7 @@ export async function withTestPlace<Result>(
 export async function testWebhook(ctx: Context, accountId: string, webhookId: string): Promise<WebhookAnswer> {
   await findWebhook(ctx, accountId, webhookId)
   const createdAt = ctx.now()
-  const data = { message: 'guiche can reach this address. Nothing was paid.' }
+  const data = dataOf(WEBHOOK_TEST, null)
   const event: NewEvent = { kind: 'WEBHOOK_TEST', accountId, subjectId: newUuid7(createdAt), createdAt, data }
   const [stored] = await transact(ctx.pool, (tx) => insertEvents(tx, createdAt, [event]))
   const { id: eventId, body } = stored!

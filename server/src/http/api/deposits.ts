@@ -220,6 +220,23 @@ function paymentLinkUrl(publicUrl: string, { paymentLinkId }: { paymentLinkId: s
   return `${publicUrl}/payment-link/${paymentLinkId}`
 }
 
+export const DEPOSIT_EXAMPLE = {
+  ...EXAMPLE,
+  status: 'COMPLETED',
+  createdAt: CREATED_AT,
+  expiresAt: '2026-01-31T13:00:00.000Z',
+  paidAt: '2026-01-31T12:01:07.000Z',
+  receivedValue: null,
+  creditedValue: 4950,
+  refundedValue: 0,
+  heldValue: 0,
+  keptValue: 0,
+  endToEndId: 'E12345678202601311201s0123456789',
+  paidLate: false,
+  externalId: 'order-1042',
+  description: 'Order 1042',
+}
+
 export const depositSchema = z
   .object({
     ...queriedCharge,
@@ -253,24 +270,7 @@ export const depositSchema = z
   })
   .meta({
     id: 'Deposit',
-    examples: [
-      {
-        ...EXAMPLE,
-        status: 'COMPLETED',
-        createdAt: CREATED_AT,
-        expiresAt: '2026-01-31T13:00:00.000Z',
-        paidAt: '2026-01-31T12:01:07.000Z',
-        receivedValue: null,
-        creditedValue: 4950,
-        refundedValue: 0,
-        heldValue: 0,
-        keptValue: 0,
-        endToEndId: 'E12345678202601311201s0123456789',
-        paidLate: false,
-        externalId: 'order-1042',
-        description: 'Order 1042',
-      },
-    ],
+    examples: [DEPOSIT_EXAMPLE],
   })
 
 /** Each field by itself: copying those of presentCharge would take most of the time of a list. */

@@ -3,7 +3,7 @@ import { accountScopeOf } from '../../domain/accounts/callers.ts'
 import type { Context } from '../../domain/context.ts'
 import { findEvent, listEvents, type AttemptRecord, type EventRecord } from '../../domain/webhooks/delivery-history.ts'
 import { DELIVERY_STATES } from '../../domain/webhooks/event-search.ts'
-import { EVENT_KINDS } from '../../domain/webhooks/events.ts'
+import { SENT_KINDS } from '../../domain/webhooks/event-kinds.ts'
 import { resendEvent, resendMany } from '../../domain/webhooks/resend.ts'
 import {
   BODY_ERROR,
@@ -56,11 +56,8 @@ export function eventRoutes(app: Api, ctx: Context): void {
 const eventParams = z.object({ eventId: z.string().meta({ description: 'The id of the event, `evt_…`.' }) })
 const webhookId = idField('webhookId', 'a webhook')
 
-/** Kinds of events in lists: the test of a webhook is one too. */
-export const LISTED_KINDS = [...EVENT_KINDS, 'WEBHOOK_TEST'] as const
-
 const eventsQuery = z.object({
-  event: oneOf('event', LISTED_KINDS).exactOptional().meta({ description: 'Only events of this kind.' }),
+  event: oneOf('event', SENT_KINDS).exactOptional().meta({ description: 'Only events of this kind.' }),
   state: oneOf('state', DELIVERY_STATES).exactOptional().meta({
     description:
       'Only events with a delivery in this state. pending: not tried yet. retrying: failed, and will be tried again. failed: given up.',

@@ -3,7 +3,7 @@ import { accountScopeOf, actorOf } from '../../domain/accounts/callers.ts'
 import type { Context } from '../../domain/context.ts'
 import type { WebhookAnswer } from '../../domain/ports/webhook-sender.ts'
 import { testWebhook, withTestPlace } from '../../domain/webhooks/test-webhook.ts'
-import { EVENT_KINDS } from '../../domain/webhooks/events.ts'
+import { EVENT_KINDS } from '../../domain/webhooks/event-kinds.ts'
 import {
   AUTHORIZATION_RULE,
   AUTHORIZATION_SHAPE,

@@ -9,7 +9,7 @@ import {
   type FailingWebhook,
 } from '../../domain/webhooks/delivery-history.ts'
 import { DELIVERY_STATES } from '../../domain/webhooks/event-search.ts'
-import { LISTED_KINDS } from '../api/events.ts'
+import { SENT_KINDS } from '../../domain/webhooks/event-kinds.ts'
 import { attemptOutcome } from '../api/webhooks.ts'
 import { idField, toApi, nextCursor, oneOf, paging, response, time, type Api } from '../server/schemas.ts'
 
@@ -47,7 +47,7 @@ export function deliveryRoutes(api: Api, ctx: Context): void {
 const deliveriesQuery = z.object({
   status: oneOf('status', DELIVERY_STATES).exactOptional(),
   webhookId: idField('webhookId', 'a webhook').exactOptional(),
-  event: oneOf('event', LISTED_KINDS).exactOptional(),
+  event: oneOf('event', SENT_KINDS).exactOptional(),
   ...paging,
 })
 

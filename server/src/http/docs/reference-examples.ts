@@ -1,6 +1,6 @@
 import type { Document, Operation, Schema } from './openapi-postprocess.ts'
 import { formsOf, refName } from './reference-fields.ts'
-import { DEPOSIT_EXAMPLE } from './webhook-events.ts'
+import { EVENT_EXAMPLES } from './webhook-events.ts'
 
 // No schema of ours is deeper; one that refers to itself ends here.
 const MAX_DEPTH = 8
@@ -100,7 +100,7 @@ const BY_NAME: Record<string, unknown> = {
   url: 'https://shop.example.com/guiche',
   events: 'DEPOSIT_ASSET_SUCCESS',
   event: 'DEPOSIT_ASSET_SUCCESS',
-  data: DEPOSIT_EXAMPLE,
+  data: EVENT_EXAMPLES['DEPOSIT_ASSET_SUCCESS']?.data,
   secret: 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD',
   state: 'delivered',
   status: 204,

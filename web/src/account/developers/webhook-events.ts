@@ -1,6 +1,7 @@
 import { queryOptions } from '@tanstack/react-query'
 import { get } from '../../base/api.ts'
 import { translations } from '../../base/language.ts'
+import { EVENT_NAMES } from '../../contract/events.ts'
 import type { Delivery, Webhook } from '../../contract/types.ts'
 
 export const webhooksQuery = queryOptions({
@@ -22,14 +23,7 @@ export function isFuture(at: string): boolean {
   return Date.parse(at) > Date.now()
 }
 
-const useNames = translations({
-  'pt-BR': {
-    DEPOSIT_ASSET_SUCCESS: 'Depósito pago',
-    DEPOSIT_REFUNDED: 'Depósito devolvido',
-    WEBHOOK_TEST: 'Teste',
-  },
-  en: { DEPOSIT_ASSET_SUCCESS: 'Deposit paid', DEPOSIT_REFUNDED: 'Deposit refunded', WEBHOOK_TEST: 'Test' },
-})
+const useNames = translations(EVENT_NAMES)
 
 /** The name of an event; a kind this page does not know yet is shown as it is. */
 export function useEventName(): (event: string) => string {
