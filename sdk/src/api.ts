@@ -496,7 +496,7 @@ export type ListAccountsQuery = {
 
 /** Changes only the fields given. null restores the default. */
 export type SetAccountTermsBody = {
-  /** The fee in basis points of the value: 100 is 1 %. */
+  /** Fee in basis points of the value: 100 is 1 %. */
   feeBps?: number | null
   /** Fixed fee added to that, in cents. */
   feeFixed?: number | null
@@ -504,7 +504,7 @@ export type SetAccountTermsBody = {
   feeMin?: number | null
   /** Maximum fee, in cents. */
   feeMax?: number | null
-  /** Who pays the fee. */
+  /** Who bears the fee: account or payer. */
   feeBearer?: 'account' | 'payer' | null
   /** Minimum deposit, in cents. */
   valueMin?: number | null

@@ -102,14 +102,6 @@ create table accounts (
   user_kind text not null default 'account' check (user_kind = 'account'),
   email text not null unique check (email = lower(email) and length(email) between 3 and 254),
   name text not null check (length(name) between 1 and 100),
-  -- The terms. Null means: as the deployment is configured.
-  fee_bps integer check (fee_bps between 0 and 10000),
-  fee_fixed_cents bigint check (fee_fixed_cents >= 0),
-  fee_min_cents bigint check (fee_min_cents >= 0),
-  fee_max_cents bigint check (fee_max_cents >= 0),
-  fee_bearer text check (fee_bearer in ('account', 'payer')),
-  value_min_cents bigint check (value_min_cents > 0),
-  value_max_cents bigint check (value_max_cents > 0),
   created_at timestamptz not null,
   suspended_at timestamptz,
   suspended_reason text,
@@ -119,7 +111,7 @@ create table accounts (
   constraint accounts_user foreign key (user_id, user_kind, email) references users (id, kind, email) on update cascade
 );
 
--- The history of an account's terms. The newest row equals the columns of accounts; a charge keeps the terms under
+-- The terms of an account: the newest row is in force, and the others are its history. A charge keeps the terms under
 -- which it was created.
 create table account_terms (
   id bigint generated always as identity primary key,

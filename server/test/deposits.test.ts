@@ -6,7 +6,7 @@ import { cancelDeposit, queryDeposit } from '../src/domain/deposits/query-deposi
 import { ProviderError, type ProviderCharge, type ReceivedPayment } from '../src/domain/ports/provider.ts'
 import { checkDue } from '../src/workers/check.ts'
 import { changeProvider } from './refund-steps.ts'
-import { until, world, type TestAccount, type World } from './world.ts'
+import { DEFAULT_TERMS, until, world, type TestAccount, type World } from './world.ts'
 
 const request: DepositRequest = { valueCents: 50_00, externalId: null, description: null, expiresInSeconds: null }
 const HOUR_MS = 3_600_000
@@ -39,15 +39,7 @@ test('a payment link begins with its time, so that a new one lies beside the new
 test('the fee that the payer bears is added to the value, and the account is credited what was asked for', async () => {
   const w = await world({
     settings: {
-      terms: {
-        feeBps: 100,
-        feeFixedCents: 0,
-        feeMinCents: null,
-        feeMaxCents: null,
-        feeBearer: 'payer',
-        valueMinCents: 1,
-        valueMaxCents: 999_999_999_999,
-      },
+      terms: { ...DEFAULT_TERMS, feeBearer: 'payer' },
     },
   })
   const account = await w.account()

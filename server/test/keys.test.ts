@@ -4,7 +4,9 @@ import { expect, test, vi } from 'vitest'
 import { query, transact } from '../src/db/tx.ts'
 import { createKey, isWellFormedKey, makeKeyText, revokeKey, type NewKey } from '../src/domain/accounts/api-keys.ts'
 import { requireScope } from '../src/domain/accounts/callers.ts'
+import { setAccountTerms } from '../src/domain/accounts/terms.ts'
 import type { Pool } from '../src/db/pool.ts'
+import { CONSOLE } from './operators-client.ts'
 import { sentText } from './requests.ts'
 import { authenticate, until, world, type World } from './world.ts'
 
@@ -63,7 +65,7 @@ test('what is stored of a key is its hash: no row of any table holds the key', a
 test('a key names its account, its scopes and the account’s own terms', async () => {
   const w = await world()
   const { key, accountId } = await w.account({ scopes: ['deposits:read'] })
-  await w.pool.query('update accounts set fee_bps = 0, value_max_cents = 500 where id = $1', [accountId])
+  await setAccountTerms(w.ctx, CONSOLE, accountId, { feeBps: 0, valueMaxCents: 500 }, 'contract')
   w.clock.advance(1_000)
   expect(await authenticate(w.ctx, key)).toMatchObject({
     accountId,

@@ -145,7 +145,7 @@ test.each([
   [
     'terms that contradict each other',
     ['account', 'terms', '--fee-min', '9', '--fee-max', '8', '--reason', 'x'],
-    'the minimum fee (9) must not be above the maximum fee (8)',
+    'The minimum fee (9) must not be above the maximum fee (8)',
   ],
   [
     'the operators’ scope for an account',

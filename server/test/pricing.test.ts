@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { Fault } from '../src/base/fault.ts'
 import { MAX_CENTS } from '../src/base/money.ts'
-import { priceDeposit, termsFor, type Price, type TermsOverrides } from '../src/domain/accounts/pricing.ts'
-import type { Terms } from '../src/domain/core/settings.ts'
+import { priceDeposit, type Price } from '../src/domain/accounts/pricing.ts'
+import { termsFor, type Terms, type TermsOverrides } from '../src/domain/core/terms.ts'
 
 const DEFAULTS: Terms = {
   feeBps: 100,

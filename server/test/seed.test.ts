@@ -9,7 +9,7 @@ import { dayOf } from '../src/domain/core/business-days.ts'
 import { planHistory, type SeedPlan, type Step } from '../src/domain/demo/seed-plan.ts'
 import { seedHistory, type BankHistory } from '../src/domain/demo/seed.ts'
 import { runCli, temporaryHome } from './process.ts'
-import { CHARGE_SECRET, world, type TestAccount, type World } from './world.ts'
+import { DEFAULT_TERMS, CHARGE_SECRET, world, type TestAccount, type World } from './world.ts'
 
 async function tellBank(w: World, history: BankHistory | object): Promise<Response> {
   const headers = { 'content-type': 'application/json' }
@@ -133,15 +133,7 @@ const PLAN: SeedPlan = {
   days: 28,
   seed: 1,
   now: new Date('2026-03-02T12:00:00Z'),
-  terms: {
-    feeBps: 100,
-    feeFixedCents: 0,
-    feeMinCents: null,
-    feeMaxCents: null,
-    feeBearer: 'account',
-    valueMinCents: 1,
-    valueMaxCents: 999_999_999_999,
-  },
+  terms: DEFAULT_TERMS,
   newChargeId: (at) => hexFromUuid(newUuid7(at)),
 }
 

@@ -20,6 +20,7 @@ import type { Charge } from '../src/domain/deposits/charge-reads.ts'
 import { makeChargeSeal } from '../src/domain/core/charge-seal.ts'
 import { makeContext, type Context } from '../src/domain/context.ts'
 import type { Settings } from '../src/domain/core/settings.ts'
+import { TERM_NAMES, TERMS, type Terms } from '../src/domain/core/terms.ts'
 import { openDeposit, type DepositRequest } from '../src/domain/deposits/open-deposit.ts'
 import { requireAccount, SCOPES, type Scope, type Caller } from '../src/domain/accounts/callers.ts'
 import { createKey, identify } from '../src/domain/accounts/api-keys.ts'
@@ -32,6 +33,8 @@ import { cookieNames, signToken } from '../src/http/auth/session-cookie.ts'
 import { makeApiPix } from '../src/providers/api-pix/adapter.ts'
 import { openSandbox } from '../src/sandbox/server.ts'
 import { takeDatabase } from './databases.ts'
+
+export const DEFAULT_TERMS = Object.fromEntries(TERM_NAMES.map((name) => [name, TERMS[name].default])) as Terms
 
 export type TestAccount = { accountId: string; email: string; key: string; caller: Caller }
 
@@ -134,15 +137,7 @@ export async function world(options: Options = {}): Promise<World> {
     mode: 'test',
     publicUrl: 'https://guiche.example',
     sandboxBankUrl: `${sandbox.url}/bank`,
-    terms: {
-      feeBps: 100,
-      feeFixedCents: 0,
-      feeMinCents: null,
-      feeMaxCents: null,
-      feeBearer: 'account',
-      valueMinCents: 1,
-      valueMaxCents: 999_999_999_999,
-    },
+    terms: DEFAULT_TERMS,
     chargeExpiresSeconds: 3600,
     reconcileSeconds: 60,
     pendingMaxPerAccount: 0,

@@ -1,10 +1,9 @@
 import { InvalidArgumentError, Option, type Command } from 'commander'
-import { formatReais, MAX_CENTS } from '../base/money.ts'
+import { formatReais } from '../base/money.ts'
 import { OperatorError } from '../base/operator-error.ts'
 import { readAccountTerms, setAccountTerms, type AccountTerms, type TermsPatch } from '../domain/accounts/terms.ts'
 import { createAccount } from '../domain/accounts/accounts.ts'
-import type { TermsOverrides } from '../domain/accounts/pricing.ts'
-import type { Terms } from '../domain/core/settings.ts'
+import { TERM_NAMES, termColumn, TERMS, type TermsOverrides } from '../domain/core/terms.ts'
 import { confirmEmail } from '../domain/users/passwords.ts'
 import { accountDataCommands } from './account-data.ts'
 import { apiAction, requireAccount, type Api } from './api.ts'
@@ -90,26 +89,22 @@ function describeState(account: Suspension & { email: string }): string {
 
 // ---- Terms ----
 
-const cents = wholeNumber({ min: 0, max: MAX_CENTS })
+const OPTIONS = TERM_NAMES.map((key) => {
+  const term = TERMS[key]
+  const placeholder = term.choices ? 'who' : key.endsWith('Cents') ? 'cents' : 'n'
+  const parse = term.choices ? choiceOf(term.choices.map(String)) : wholeNumber(term)
+  const flag = termColumn(key)
+    .replace(/_cents$/, '')
+    .replaceAll('_', '-')
+  const option = new Option(`--${flag} <${placeholder}>`, term.words)
+  return { key, option: option.argParser((given) => (given === 'default' ? given : parse(given))), name: flag }
+})
 
-const TERMS = [
-  term('feeBps', '--fee-bps <n>', 'fee in basis points of the value; 100 is 1 %', wholeNumber({ min: 0, max: 10_000 })),
-  term('feeFixedCents', '--fee-fixed <cents>', 'fixed fee, added to that', cents),
-  term('feeMinCents', '--fee-min <cents>', 'minimum fee', cents),
-  term('feeMaxCents', '--fee-max <cents>', 'maximum fee', cents),
-  term('feeBearer', '--fee-bearer <who>', 'who bears the fee: account or payer', bearer),
-  term('valueMinCents', '--value-min <cents>', 'minimum deposit', cents),
-  term('valueMaxCents', '--value-max <cents>', 'maximum deposit', cents),
-]
-
-function term(key: keyof Terms, flags: string, text: string, parse: (given: string) => unknown) {
-  const option = new Option(flags, text).argParser((given) => (given === 'default' ? given : parse(given)))
-  return { key, option, name: option.name() }
-}
-
-function bearer(given: string): 'account' | 'payer' {
-  if (given === 'account' || given === 'payer') return given
-  throw new InvalidArgumentError('It must be account, payer or default.')
+function choiceOf(choices: string[]): (given: string) => string {
+  return (given) => {
+    if (choices.includes(given)) return given
+    throw new InvalidArgumentError(`It must be ${choices.join(', ')} or default.`)
+  }
 }
 
 function registerTerms(account: Command, terminal: Terminal): void {
@@ -117,7 +112,7 @@ function registerTerms(account: Command, terminal: Terminal): void {
   const command = addCommand(account, 'terms', example)
     .description('set the fee and limits of one account, or show them with their history')
     .requiredOption(...OF_ACCOUNT)
-  for (const { option } of TERMS) command.addOption(option)
+  for (const { option } of OPTIONS) command.addOption(option)
   command
     .option(REASON[0], `${REASON[1]} (required for a change)`)
     .option(...AS_JSON)
@@ -143,13 +138,13 @@ async function termsCommand(terminal: Terminal, options: TermsOptions): Promise<
 }
 
 function patchOf(options: TermsOptions): TermsPatch {
-  const given = TERMS.map(({ key, option }) => [key, options[option.attributeName()]] as const)
+  const given = OPTIONS.map(({ key, option }) => [key, options[option.attributeName()]] as const)
   const named = given.filter(([, value]) => value !== undefined)
   return Object.fromEntries(named.map(([key, value]) => [key, value === 'default' ? null : value]))
 }
 
 function describe({ overrides, effective, history }: AccountTerms): string {
-  const now = tableOf(TERMS, {
+  const now = tableOf(OPTIONS, {
     TERM: ({ name }) => name,
     NOW: ({ key }) => effective[key] ?? 'none',
     SOURCE: ({ key }) => (overrides[key] === null ? 'default' : 'account'),
@@ -164,6 +159,6 @@ function describe({ overrides, effective, history }: AccountTerms): string {
 }
 
 function ownTerms(overrides: TermsOverrides): string {
-  const own = TERMS.filter(({ key }) => overrides[key] !== null).map(({ key, name }) => `${name} ${overrides[key]}`)
+  const own = OPTIONS.filter(({ key }) => overrides[key] !== null).map(({ key, name }) => `${name} ${overrides[key]}`)
   return own.join(', ') || 'none'
 }

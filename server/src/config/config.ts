@@ -5,7 +5,6 @@ import { isIP } from 'node:net'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseEnv } from 'node:util'
-import { MAX_CENTS } from '../base/money.ts'
 import type { Systemd } from '../process/systemd.ts'
 import { flag, integer, oneOf, origin, refusal, secret, text, url, type Env } from './variables.ts'
 import { recordReads, unreadVariables } from './unread-variables.ts'
@@ -14,6 +13,7 @@ import { SERVICE_ROLES } from '../db/presence.ts'
 import { makeChargeSeal } from '../domain/core/charge-seal.ts'
 import type { SessionLimits, Settings } from '../domain/core/settings.ts'
 import { makeSecretBox } from '../domain/core/secret-box.ts'
+import { TERM_NAMES, termColumn, TERMS, type Terms } from '../domain/core/terms.ts'
 import { loadProviders, urlsOf, type ProviderConfig } from './providers.ts'
 import { callbackSecrets, loadMetricsToken, loadSecretKeys, signInSecret } from './secrets.ts'
 
@@ -250,17 +250,9 @@ function readDotEnv(): Env {
   return existsSync('.env') ? parseEnv(readFileSync('.env', 'utf8')) : {}
 }
 
-function loadTerms(env: Env): Settings['terms'] {
-  const amount = (name: string, fallback: number, min = 0) => integer(env, name, fallback, { min, max: MAX_CENTS })
-  const terms = {
-    feeBps: integer(env, 'FEE_BPS', 100, { min: 0, max: 10_000 }),
-    feeFixedCents: amount('FEE_FIXED_CENTS', 0),
-    feeMinCents: env.FEE_MIN_CENTS ? amount('FEE_MIN_CENTS', 0) : null,
-    feeMaxCents: env.FEE_MAX_CENTS ? amount('FEE_MAX_CENTS', 0) : null,
-    feeBearer: oneOf(env, 'FEE_BEARER', ['account', 'payer'], 'account'),
-    valueMinCents: amount('VALUE_MIN_CENTS', 1, 1),
-    valueMaxCents: amount('VALUE_MAX_CENTS', MAX_CENTS, 1),
-  }
+function loadTerms(env: Env): Terms {
+  const entries = TERM_NAMES.map((name) => [name, loadTerm(env, name)])
+  const terms = Object.fromEntries(entries) as Terms
   if (terms.valueMinCents > terms.valueMaxCents)
     throw refusal('VALUE_MIN_CENTS', 'must not be greater than VALUE_MAX_CENTS')
   if (terms.feeMinCents !== null && terms.feeMaxCents !== null && terms.feeMinCents > terms.feeMaxCents) {

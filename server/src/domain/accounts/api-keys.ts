@@ -10,7 +10,7 @@ import type { SharedRead } from '../../db/shared-reads.ts'
 import { query, type Tx } from '../../db/tx.ts'
 import { overridesColumn } from './terms.ts'
 import { writeAudit, SYSTEM, type Actor } from '../core/audit-log.ts'
-import type { TermsOverrides } from './pricing.ts'
+import type { TermsOverrides } from '../core/terms.ts'
 import type { KeyCaller, StoredKey } from './key-cache.ts'
 import {
   type Caller,

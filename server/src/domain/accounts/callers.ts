@@ -1,6 +1,6 @@
 import { Fault } from '../../base/fault.ts'
 import type { Actor } from '../core/audit-log.ts'
-import type { TermsOverrides } from './pricing.ts'
+import type { TermsOverrides } from '../core/terms.ts'
 
 export type Scope = 'deposits:write' | 'deposits:read' | 'balance:read' | 'webhooks:write'
 

@@ -1,16 +1,8 @@
 import { Fault } from '../../base/fault.ts'
 import { MAX_CENTS, type Cents } from '../../base/money.ts'
-import type { Terms } from '../core/settings.ts'
-
-/** Null: the deployment's default. */
-export type TermsOverrides = { [Key in keyof Terms]: Terms[Key] | null }
+import type { Terms } from '../core/terms.ts'
 
 export type Price = { originalValueCents: Cents; valueCents: Cents; feeCents: Cents }
-
-export function termsFor(deployment: Terms, overrides: TermsOverrides): Terms {
-  const own = Object.entries(overrides).filter(([, value]) => value !== null)
-  return { ...deployment, ...Object.fromEntries(own) }
-}
 
 /** The account is credited with value − fee, whoever bears the fee. Throws a Fault for the caller. */
 export function priceDeposit(terms: Terms, originalValueCents: Cents): Price {

@@ -1,5 +1,6 @@
 import { EXPIRY_GRACE_MS } from '../deposits/charge-states.ts'
 import { DAY_ZONE } from '../core/business-days.ts'
+import { byOwnField, ownColumn } from '../core/own-fields.ts'
 import { OVERLAP_MS } from '../reconciliation/reconcile.ts'
 import { check, hex, idMs, isHashOf, NOW, SKEW, timeMs, type Checks } from './rules.ts'
 
@@ -41,14 +42,10 @@ const externalId = `
   from external_ids i left join charges c on c.id = i.charge_id
   where (c.account_id, c.external_id) is distinct from (i.account_id, i.external_id) or c.status in ('EXPIRED', 'CANCELED', 'FAILED')`
 
-// The request for a charge as it is hashed, see base/request-hash.ts: with the default expiry or its own.
-const EXTERNAL_ID = `coalesce(to_json(c.external_id)::text, 'null')`
-const DESCRIPTION = `coalesce(to_json(c.description)::text, 'null')`
+// With the default expiry, or with its own.
+const REQUEST = { ...byOwnField((name) => `c.${ownColumn(name)}`), valueCents: 'c.original_value_cents' }
 const SECONDS = `div((${timeMs('c.expires_at')} - ${idMs('c.id')})::numeric, 1000)`
-const REQUESTS = [`'null'`, SECONDS].map(
-  (seconds) => `format('[["description",%s],["expiresInSeconds",%s],["externalId",%s],["valueCents",%s]]',
-    ${DESCRIPTION}, ${seconds}, ${EXTERNAL_ID}, c.original_value_cents)`,
-)
+const REQUESTS = [REQUEST, { ...REQUEST, expiresInSeconds: SECONDS }]
 
 const idempotencyKey = check({
   subject: `'idempotency key ' || k.key`,

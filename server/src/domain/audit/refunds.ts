@@ -22,11 +22,9 @@ const SHARES = `
   join charges c on c.id = h.charge_id
   where h0.kind = 'refund_reserved'`
 
-// The request for a refund as it is hashed: of an amount, or of all that is left.
-const REQUESTS = ['r.amount_cents::text', `'null'`].map(
-  (amount) => `format('[["amountCents",%s],["paymentLinkId","%s"],["reason",%s]]',
-    ${amount}, c.payment_link_id, coalesce(to_json(r.reason)::text, 'null'))`,
-)
+// Of all that is left, or of an amount.
+const REQUEST = { paymentLinkId: 'c.payment_link_id', reason: 'r.reason' }
+const REQUESTS = [REQUEST, { ...REQUEST, amountCents: 'r.amount_cents' }]
 
 const refund = check({
   subject: `'refund ' || ${hex('r.id')}`,

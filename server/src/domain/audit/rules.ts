@@ -70,9 +70,14 @@ export function idMs(uuid: string): string {
   return `('x' || left(${hex(uuid)}, 12))::bit(48)::bigint`
 }
 
-/** As hashRequest() in base/request-hash.ts hashes one of these texts. */
-export function isHashOf(column: string, texts: string[]): string {
-  return `${column} in (${texts.map((text) => `sha256(convert_to(${text}, 'UTF8'))`).join(', ')})`
+/** As hashRequest() hashes one of these requests, whose fields are in SQL. */
+export function isHashOf(column: string, requests: Record<string, string>[]): string {
+  const hashes = requests.map((request) => {
+    const fields = Object.entries(request).toSorted(([one], [other]) => (one < other ? -1 : 1))
+    const texts = fields.map(([name, sql]) => `'["${name}",' || to_json(${sql})::text || ']'`)
+    return `sha256(convert_to('[' || concat_ws(',', ${texts.join(', ')}) || ']', 'UTF8'))`
+  })
+  return `${column} in (${hashes.join(', ')})`
 }
 
 export function timeMs(at: string): string {

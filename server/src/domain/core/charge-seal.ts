@@ -1,16 +1,15 @@
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
 import { newSealedId } from '../../base/ids.ts'
 import type { Cents } from '../../base/money.ts'
+import { OWN_NAMES, ownColumn, type OwnFields } from './own-fields.ts'
 
 /** The fields of a charge that never change. */
-export type ChargeFacts = {
+export type ChargeFacts = OwnFields & {
   paymentLinkId: string
   accountId: string
   originalValueCents: Cents
   valueCents: Cents
   feeCents: Cents
-  externalId: string | null
-  description: string | null
   expiresAt: Date
 }
 
@@ -43,17 +42,18 @@ export function makeChargeSeal(readKeys: () => string[]): ChargeSeal {
   }
 }
 
-// Must give the same text as FACTS_SQL.
+/** Must give the same text as FACTS_SQL. */
 function factsText(facts: ChargeFacts): string {
   const { paymentLinkId, accountId, originalValueCents, valueCents, feeCents, expiresAt } = facts
-  const numbers = `${originalValueCents} ${valueCents} ${feeCents} ${expiresAt.getTime()}`
-  return `${paymentLinkId} ${accountId} ${numbers} ${JSON.stringify(facts.externalId)} ${JSON.stringify(facts.description)}`
+  let text = `${paymentLinkId} ${accountId} ${originalValueCents} ${valueCents} ${feeCents} ${expiresAt.getTime()}`
+  for (const name of OWN_NAMES) if (facts[name] !== null) text += ` ${name}=${JSON.stringify(facts[name])}`
+  return text
 }
 
 /** The facts of the row `c`. */
 export const FACTS_SQL = `concat_ws(' ', c.payment_link_id, c.account_id, c.original_value_cents, c.value_cents,
   c.fee_cents, (extract(epoch from c.expires_at) * 1000)::bigint,
-  coalesce(to_json(c.external_id)::text, 'null'), coalesce(to_json(c.description)::text, 'null'))`
+  ${OWN_NAMES.map((name) => `'${name}=' || to_json(c.${ownColumn(name)})::text`).join(', ')})`
 
 /** 16 hexadecimal digits, of which the first has the bits of a UUID's variant. */
 function codeOf(key: Buffer, head: string, facts: string): string {

@@ -1,6 +1,6 @@
-import type { Cents } from '../../base/money.ts'
 import type { ChargeSeal } from './charge-seal.ts'
 import type { SecretBox } from './secret-box.ts'
+import type { Terms } from './terms.ts'
 
 export type Settings = {
   mode: 'test' | 'live'
@@ -49,14 +49,3 @@ export type SignInSettings = {
 
 /** hours: longest life of a session. idleMinutes: it ends after this long without a request; 0: never. */
 export type SessionLimits = { hours: number; idleMinutes: number }
-
-/** Fees and limits of deposits. An account may override them; a charge keeps those of the moment it was opened. */
-export type Terms = {
-  feeBps: number
-  feeFixedCents: Cents
-  feeMinCents: Cents | null
-  feeMaxCents: Cents | null
-  feeBearer: 'account' | 'payer'
-  valueMinCents: Cents
-  valueMaxCents: Cents
-}

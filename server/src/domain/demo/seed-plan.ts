@@ -5,7 +5,7 @@ import { seededRandom } from '../../base/seeded-random.ts'
 import { RETRY_AFTER_MS } from '../webhooks/attempts.ts'
 import type { ChargeFacts } from '../core/charge-seal.ts'
 import { priceDeposit, type Price } from '../accounts/pricing.ts'
-import type { Terms } from '../core/settings.ts'
+import type { Terms } from '../core/terms.ts'
 
 // An invented history: when people pay, how much, and what goes wrong now and then.
 

@@ -23,19 +23,7 @@ export type SuspenseKind =
 export type Payment = Pick<ReceivedPayment, 'provider' | 'endToEndId' | 'txid' | 'amountCents' | 'occurredAt'>
 
 /** A charge as it was before its payment. */
-export type LockedCharge = Pick<
-  StoredCharge,
-  | 'id'
-  | 'paymentLinkId'
-  | 'accountId'
-  | 'provider'
-  | 'status'
-  | 'valueCents'
-  | 'originalValueCents'
-  | 'feeCents'
-  | 'externalId'
-  | 'expiresAt'
->
+export type LockedCharge = Omit<StoredCharge, 'accountName' | 'emv'>
 
 /** What becomes of one payment. Ids are UUIDs, except those of charges. */
 export type Settlement = Credited | Matched | Excepted

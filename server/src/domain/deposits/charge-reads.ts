@@ -1,17 +1,18 @@
 import { Fault } from '../../base/fault.ts'
 import { isUuid, uuidFromHex } from '../../base/ids.ts'
 import type { Cents } from '../../base/money.ts'
-import { hexId } from '../../db/sql-values.ts'
+import { hexId, isoTime } from '../../db/sql-values.ts'
 import type { SharedRead } from '../../db/shared-reads.ts'
 import { queryOne, type Tx } from '../../db/tx.ts'
 import type { Core } from '../core/core.ts'
+import { byOwnField, ownColumn, type OwnFields } from '../core/own-fields.ts'
 
 export type ChargeStatus = 'PENDING' | 'COMPLETED' | 'EXPIRED' | 'CANCELED'
 
 /** OPENING is an intent that no provider has accepted yet, FAILED one that none did. Both stay internal. */
 export type StoredStatus = ChargeStatus | 'OPENING' | 'FAILED'
 
-export type StoredCharge = {
+export type StoredCharge = OwnFields & {
   id: string // 32 hexadecimal digits, also the provider's txid
   paymentLinkId: string
   accountId: string
@@ -23,8 +24,6 @@ export type StoredCharge = {
   valueCents: Cents
   originalValueCents: Cents
   feeCents: Cents
-  externalId: string | null
-  description: string | null
   createdAt: Date
   expiresAt: Date
   openingInstance: number | null
@@ -54,28 +53,51 @@ export function isVisible(charge: StoredCharge): charge is StoredCharge & { stat
   return charge.status !== 'OPENING' && charge.status !== 'FAILED'
 }
 
-/** SQL columns of a StoredCharge from `charges c`. A cached plan for a join with accounts could scan all of them. */
-export const CHARGE_COLUMNS = `
-  ${hexId('c.id')} as id,
-  c.payment_link_id as "paymentLinkId",
-  c.account_id as "accountId",
-  (select a.name from accounts a where a.id = c.account_id) as "accountName",
-  c.provider,
-  c.status,
-  coalesce(c.emv, '') as emv,
-  c.value_cents as "valueCents",
-  c.original_value_cents as "originalValueCents",
-  c.fee_cents as "feeCents",
-  c.external_id as "externalId",
-  c.description,
-  c.created_at as "createdAt",
-  c.expires_at as "expiresAt",
-  c.opening_instance as "openingInstance",
-  c.end_to_end_id as "endToEndId",
-  c.paid_at as "paidAt",
-  c.paid_late as "paidLate",
-  c.received_cents as "receivedCents",
-  c.refunded_cents as "refundedCents"`
+/** In SQL, the fields of a StoredCharge from `charges c`. */
+const CHARGE_FIELDS: Record<keyof StoredCharge, string> = {
+  id: hexId('c.id'),
+  paymentLinkId: 'c.payment_link_id',
+  accountId: 'c.account_id',
+  accountName: '(select a.name from accounts a where a.id = c.account_id)',
+  provider: 'c.provider',
+  status: 'c.status',
+  emv: `coalesce(c.emv, '')`,
+  valueCents: 'c.value_cents',
+  originalValueCents: 'c.original_value_cents',
+  feeCents: 'c.fee_cents',
+  ...byOwnField((name) => `c.${ownColumn(name)}`),
+  createdAt: 'c.created_at',
+  expiresAt: 'c.expires_at',
+  openingInstance: 'c.opening_instance',
+  endToEndId: 'c.end_to_end_id',
+  paidAt: 'c.paid_at',
+  paidLate: 'c.paid_late',
+  receivedCents: 'c.received_cents',
+  refundedCents: 'c.refunded_cents',
+}
+
+/** Those that their account holder sees; times are ISO 8601 texts. */
+export const DEPOSIT_COLUMNS = columnsOf({
+  ...omit(CHARGE_FIELDS, ['accountId', 'accountName', 'provider', 'openingInstance']),
+  createdAt: isoTime(CHARGE_FIELDS.createdAt),
+  expiresAt: isoTime(CHARGE_FIELDS.expiresAt),
+  paidAt: isoTime(CHARGE_FIELDS.paidAt),
+})
+
+export const CHARGE_COLUMNS = columnsOf(CHARGE_FIELDS)
+
+/** Those of a charge that is about to be paid. */
+export const LOCKED_COLUMNS = columnsOf(omit(CHARGE_FIELDS, ['accountName', 'emv']))
+
+function columnsOf(fields: Record<string, string>): string {
+  return Object.entries(fields)
+    .map(([name, sql]) => `${sql} as "${name}"`)
+    .join(', ')
+}
+
+function omit(fields: Record<string, string>, names: string[]): Record<string, string> {
+  return Object.fromEntries(Object.entries(fields).filter(([name]) => !names.includes(name)))
+}
 
 const SELECT_CHARGES = `select ${CHARGE_COLUMNS} from charges c`
 

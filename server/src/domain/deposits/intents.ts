@@ -5,14 +5,9 @@ import type { SharedRead } from '../../db/shared-reads.ts'
 import { autocommit, isTransient, isUniqueViolation, query, transact, type Tx } from '../../db/tx.ts'
 import type { Price } from '../accounts/pricing.ts'
 import type { Core } from '../core/core.ts'
+import { OWN_NAMES, ownColumn, type OwnFields } from '../core/own-fields.ts'
 import { CHARGE_COLUMNS, type StoredCharge } from './charge-reads.ts'
 import { hexId } from '../../db/sql-values.ts'
-
-/**
- * What the account holder says about a deposit. A new field is optional and left out where it is not given, so that
- * the request hash of a deposit without it stays the same.
- */
-export type OwnFields = { externalId: string | null; description: string | null }
 
 /** A deposit that was asked for. It is stored before the provider is asked, so that a crash leaves us its txid. */
 export type Intent = { charge: NewCharge; idempotency: Idempotency | null }
@@ -104,7 +99,7 @@ function withoutRivals(intents: Intent[]): Intent[] {
   })
 }
 
-const COLUMNS: Columns<Intent> = {
+const STORED_COLUMNS: Columns<Intent> = {
   id: ['uuid', ({ charge }) => uuidFromHex(charge.id)],
   payment_link_id: ['uuid', ({ charge }) => charge.paymentLinkId],
   account_id: ['uuid', ({ charge }) => charge.accountId],
@@ -112,11 +107,15 @@ const COLUMNS: Columns<Intent> = {
   original_value_cents: ['bigint', ({ charge }) => charge.originalValueCents],
   value_cents: ['bigint', ({ charge }) => charge.valueCents],
   fee_cents: ['bigint', ({ charge }) => charge.feeCents],
-  external_id: ['text', ({ charge }) => charge.externalId],
-  description: ['text', ({ charge }) => charge.description],
+  ...Object.fromEntries(OWN_NAMES.map((name) => [ownColumn(name), ['text', ({ charge }: Intent) => charge[name]]])),
   expires_at: ['timestamptz', ({ charge }) => charge.expiresAt],
   opening_instance: ['int', ({ charge }) => charge.openingInstance],
   created_at: ['timestamptz', ({ charge }) => charge.createdAt],
+}
+const STORED = Object.keys(STORED_COLUMNS).join(', ')
+
+const COLUMNS: Columns<Intent> = {
+  ...STORED_COLUMNS,
   key: ['text', ({ idempotency }) => idempotency?.key],
   request_hash: ['bytea', ({ idempotency }) => idempotency?.requestHash],
 }
@@ -152,12 +151,8 @@ function storeSql(ifTaken: '' | 'on conflict do nothing'): string {
     ${ifTaken}
     returning charge_id
   ), opened as (
-    insert into charges (
-      id, payment_link_id, account_id, provider, status, original_value_cents, value_cents, fee_cents, external_id,
-      description, expires_at, opening_instance, created_at
-    )
-    select id, payment_link_id, account_id, provider, 'OPENING', original_value_cents, value_cents, fee_cents,
-      external_id, description, expires_at, opening_instance, created_at
+    insert into charges (status, ${STORED})
+    select 'OPENING', ${STORED}
     from n
     where (id in (select charge_id from keyed) or key is null)
       and (id in (select charge_id from named) or external_id is null)

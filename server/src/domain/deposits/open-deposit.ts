@@ -3,9 +3,11 @@ import { newSecretUuid7 } from '../../base/ids.ts'
 import type { Cents } from '../../base/money.ts'
 import { hashRequest } from '../../base/request-hash.ts'
 import type { Caller } from '../accounts/callers.ts'
-import { priceDeposit, termsFor, type Price } from '../accounts/pricing.ts'
+import { priceDeposit, type Price } from '../accounts/pricing.ts'
 import type { Context } from '../context.ts'
 import type { Core } from '../core/core.ts'
+import { byOwnField, type OwnFields } from '../core/own-fields.ts'
+import { termsFor } from '../core/terms.ts'
 import { ProviderError, providerNamed } from '../ports/provider.ts'
 import { admitDeposit } from './admission.ts'
 import { isVisible, type Charge, type StoredCharge } from './charge-reads.ts'
@@ -18,7 +20,6 @@ import {
   type Idempotency,
   type KeyUsed,
   type NameHolder,
-  type OwnFields,
 } from './intents.ts'
 
 export type DepositRequest = OwnFields & { valueCents: Cents; expiresInSeconds: number | null }
@@ -98,12 +99,11 @@ function idempotencyOf(key: string, request: DepositRequest): Idempotency {
 function newCharge(
   core: Core,
   { accountId, accountName }: Caller,
-  { externalId, description, expiresInSeconds }: DepositRequest,
+  request: DepositRequest,
   { price, provider }: { price: Price; provider: string },
 ): StoredCharge {
   const createdAt = core.now()
-  const lifetimeSeconds = expiresInSeconds ?? core.settings.chargeExpiresSeconds
-  // All fields in one place: an object that is put together from others takes longer to make than its seal.
+  const lifetimeSeconds = request.expiresInSeconds ?? core.settings.chargeExpiresSeconds
   const charge: StoredCharge = {
     id: '',
     // Must not be guessable: whoever has the link can open the payment page.
@@ -116,8 +116,7 @@ function newCharge(
     originalValueCents: price.originalValueCents,
     valueCents: price.valueCents,
     feeCents: price.feeCents,
-    externalId,
-    description,
+    ...byOwnField((name) => request[name]),
     createdAt,
     expiresAt: new Date(createdAt.getTime() + lifetimeSeconds * 1000),
     openingInstance: core.instance,

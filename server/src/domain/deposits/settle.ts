@@ -11,7 +11,7 @@ import {
   type Settlement,
   type SuspenseKind,
 } from './book-payments.ts'
-import { hexId } from '../../db/sql-values.ts'
+import { LOCKED_COLUMNS } from './charge-reads.ts'
 import { markDecided } from './exception-states.ts'
 
 export type Settled = {
@@ -104,19 +104,9 @@ function fitOf(payment: ReceivedPayment, charge: LockedCharge | undefined, compl
   return { charge }
 }
 
-const LOCK_CHARGES = prepared(`
-  select
-    ${hexId('id')} as id,
-    payment_link_id as "paymentLinkId",
-    account_id as "accountId",
-    provider,
-    status,
-    value_cents as "valueCents",
-    original_value_cents as "originalValueCents",
-    fee_cents as "feeCents",
-    external_id as "externalId",
-    expires_at as "expiresAt"
-  from charges where id = any($1) order by charges.id for no key update`)
+const LOCK_CHARGES = prepared(
+  `select ${LOCKED_COLUMNS} from charges c where c.id = any($1) order by c.id for no key update`,
+)
 
 async function lockNamedCharges(tx: Tx, payments: ReceivedPayment[]): Promise<Map<string, LockedCharge>> {
   // Our txids are the hexadecimal ids of charges; any other txid names no charge.

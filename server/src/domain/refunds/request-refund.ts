@@ -275,7 +275,6 @@ async function findByKey(
 /** Account and key tell where the hash is looked up, and all other fields are hashed: a new one must be added here. */
 type HashedFields = Omit<RefundRequest, 'accountId' | 'idempotencyKey'>
 
-/** Keys belong to their refunds for good. So add a field only when given: hashes that are stored must stay the same. */
 function hashRefundRequest({ paymentLinkId, amountCents, reason }: RefundRequest): Buffer {
   const link = paymentLinkId.toLowerCase()
   return hashRequest({ paymentLinkId: link, amountCents, reason } satisfies Record<keyof HashedFields, unknown>)

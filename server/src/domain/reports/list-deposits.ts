@@ -1,12 +1,10 @@
 import { uuidFromHex, uuidOfTime } from '../../base/ids.ts'
 import type { Cents } from '../../base/money.ts'
-import { isoTime } from '../../db/sql-values.ts'
 import { prepared } from '../../db/prepared.ts'
 import { inTurn, query } from '../../db/tx.ts'
 import type { Core } from '../core/core.ts'
 import { cursorUuid, page, type ListFilter } from '../core/cursor.ts'
-import { type Charge, type ChargeStatus } from '../deposits/charge-reads.ts'
-import { hexId } from '../../db/sql-values.ts'
+import { DEPOSIT_COLUMNS, type Charge, type ChargeStatus } from '../deposits/charge-reads.ts'
 import { readHeld, type HeldMoney } from '../deposits/held-payments.ts'
 
 /** A charge as its account holder sees it. Its times are ISO 8601 texts. */
@@ -32,23 +30,7 @@ export type DepositFilter = ListFilter & {
 
 type Row = Deposit & { mayHold: true | null }
 
-const COLUMNS = `
-    ${hexId('c.id')} as id,
-    c.payment_link_id as "paymentLinkId",
-    c.status,
-    coalesce(c.emv, '') as emv,
-    c.value_cents as "valueCents",
-    c.original_value_cents as "originalValueCents",
-    c.fee_cents as "feeCents",
-    c.external_id as "externalId",
-    c.description,
-    ${isoTime('c.created_at')} as "createdAt",
-    ${isoTime('c.expires_at')} as "expiresAt",
-    ${isoTime('c.paid_at')} as "paidAt",
-    c.end_to_end_id as "endToEndId",
-    c.paid_late as "paidLate",
-    c.received_cents as "receivedCents",
-    c.refunded_cents as "refundedCents",
+const COLUMNS = `${DEPOSIT_COLUMNS},
     (select true from payments p where p.charge_id = c.id and not p.credited limit 1) as "mayHold"`
 
 const OF_ACCOUNT = `c.account_id = any($1) and c.id < $2 and c.status not in ('OPENING', 'FAILED')`

@@ -2,6 +2,7 @@ import type { FastifyReply } from 'fastify'
 import { z } from 'zod'
 import { READABLE_RULE } from '../../base/readable-text.ts'
 import type { Context } from '../../domain/context.ts'
+import { byOwnField, OWN_FIELDS, type OwnName } from '../../domain/core/own-fields.ts'
 import { creditedCents, type Charge } from '../../domain/deposits/charge-reads.ts'
 import { cancelDeposit, queryDeposit } from '../../domain/deposits/query-deposit.ts'
 import { openDeposit } from '../../domain/deposits/open-deposit.ts'
@@ -36,12 +37,11 @@ export function depositRoutes(app: Api, ctx: Context, completed: CompletedAnswer
   const answers = new WeakMap<Charge, string>()
 
   app.post('/api/deposit', { schema: routes.createDeposit, config: writing }, async (request, reply) => {
-    const { value, externalId, description, expiresIn } = request.body
+    const { value, expiresIn, ...own } = request.body
     const wanted = {
       valueCents: value,
-      externalId: externalId ?? null,
-      description: description ?? null,
       expiresInSeconds: expiresIn ?? null,
+      ...byOwnField((name) => own[name] ?? null),
     }
     const idempotencyKey = idempotencyKeyOf(request.headers)
     const { charge, replayed } = await openDeposit(ctx, request.caller, wanted, idempotencyKey)
@@ -94,12 +94,16 @@ export function depositRoutes(app: Api, ctx: Context, completed: CompletedAnswer
 
 // ---- Requests ----
 
-const EXTERNAL_ID_ERROR = `externalId must be 1 to 64 characters, ${READABLE_RULE}`
-const DESCRIPTION_ERROR = `description must be at most 140 characters, ${READABLE_RULE}`
 const EXPIRES_IN_ERROR = 'expiresIn must be an integer from 300 to 86400 (seconds)'
 // In less time a payer cannot pay, and no provider promises more.
 const EXPIRES_IN = { min: 300, max: 86_400 }
 export const STATUSES = ['PENDING', 'COMPLETED', 'EXPIRED', 'CANCELED'] as const
+
+function ownText(name: OwnName) {
+  const { minLength: min, maxLength: max } = OWN_FIELDS[name]
+  const length = min > 0 ? `${min} to ${max}` : `at most ${max}`
+  return text({ min, max }, `${name} must be ${length} characters, ${READABLE_RULE}`)
+}
 
 /** `value` comes first: zod reports errors in this order, and the caller reads the first one. */
 const depositBody = z
@@ -109,19 +113,12 @@ const depositBody = z
         .int({ error: VALUE_ERROR })
         .min(1, { error: VALUE_ERROR })
         .meta({ description: 'The amount in cents: 5000 is R$ 50.00.', examples: [5000], maximum: 999_999_999_999 }),
-      externalId: text({ min: 1, max: 64 }, EXTERNAL_ID_ERROR)
-        .nullish()
-        .meta({
-          description:
-            'Your own reference. It must be unique among your PENDING and COMPLETED charges: a second deposit for the same order gets 409.',
-          examples: ['order-1042'],
-        }),
-      description: text({ min: 0, max: 140 }, DESCRIPTION_ERROR)
-        .nullish()
-        .meta({
-          description: 'Shown to the payer on the payment page and in the banking app.',
-          examples: ['Order 1042'],
-        }),
+      ...byOwnField((name) => {
+        const { asked: description, example } = OWN_FIELDS[name]
+        return ownText(name)
+          .nullish()
+          .meta({ description, examples: [example] })
+      }),
       expiresIn: z
         .int({ error: EXPIRES_IN_ERROR })
         .min(EXPIRES_IN.min, { error: EXPIRES_IN_ERROR })
@@ -138,9 +135,7 @@ const depositBody = z
 
 export const depositsQuery = z.object({
   status: oneOf('status', STATUSES).exactOptional().meta({ description: 'Only charges with this status.' }),
-  externalId: text({ min: 1, max: 64 }, EXTERNAL_ID_ERROR)
-    .exactOptional()
-    .meta({ description: 'Only charges with this reference of yours.' }),
+  externalId: ownText('externalId').exactOptional().meta({ description: 'Only charges with this reference of yours.' }),
   search: searchField.exactOptional().meta({
     description:
       'Only charges that match this text: part of `externalId` or `description` (3 characters or more, in any case, with or without accents), the beginning of `id` or `paymentLinkId`, an amount (`199,90` or `199.90`), or the `endToEndId`. Part of an `endToEndId` (5 characters or more) finds newer charges; narrow the period for older ones.',
@@ -233,8 +228,7 @@ export const DEPOSIT_EXAMPLE = {
   keptValue: 0,
   endToEndId: 'E12345678202601311201s0123456789',
   paidLate: false,
-  externalId: 'order-1042',
-  description: 'Order 1042',
+  ...byOwnField((name) => OWN_FIELDS[name].example),
 }
 
 export const depositSchema = z
@@ -265,8 +259,7 @@ export const depositSchema = z
       .nullable()
       .meta({ description: 'Id of the payment in the Pix system, also on the payer’s receipt.' }),
     paidLate: z.boolean().meta({ description: 'True if it was paid after it had expired or been canceled.' }),
-    externalId: z.string().nullable().meta({ description: 'Your own reference.' }),
-    description: z.string().nullable().meta({ description: 'The description shown to the payer.' }),
+    ...byOwnField((name) => z.string().nullable().meta({ description: OWN_FIELDS[name].answered })),
   })
   .meta({
     id: 'Deposit',
@@ -299,8 +292,7 @@ export function presentDeposit(
     keptValue: keptCents,
     endToEndId: deposit.endToEndId,
     paidLate: deposit.paidLate,
-    externalId: deposit.externalId,
-    description: deposit.description,
+    ...byOwnField((name) => deposit[name]),
   }
 }
 

@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { MAX_CENTS } from '../../base/money.ts'
 import {
   createAccount,
   listAccounts,
@@ -9,12 +8,12 @@ import {
   type ListedAccount,
 } from '../../domain/accounts/accounts.ts'
 import { actorOf, OPERATOR_SCOPE } from '../../domain/accounts/callers.ts'
-import type { TermsOverrides } from '../../domain/accounts/pricing.ts'
 import { endSessions } from '../../domain/accounts/sessions.ts'
-import { readAccountTerms, setAccountTerms, type AccountTerms } from '../../domain/accounts/terms.ts'
+import { readAccountTerms, setAccountTerms, type AccountTerms, type TermsPatch } from '../../domain/accounts/terms.ts'
 import type { Context } from '../../domain/context.ts'
 import { REASON_RULE } from '../../domain/core/audit-log.ts'
 import type { Core } from '../../domain/core/core.ts'
+import { TERM_NAMES, termField, TERMS, termSchema, type Terms } from '../../domain/core/terms.ts'
 import {
   BODY_ERROR,
   cents,
@@ -128,25 +127,22 @@ const countsSchema = z
 
 // ---- Terms ----
 
-function integerField(name: string, { min, max }: { min: number; max: number }, description: string) {
-  const error = `${name} must be an integer from ${min} to ${max}, or null`
-  return z.int({ error }).min(min, { error }).max(max, { error }).nullable().exactOptional().meta({ description })
+/** By field of the API. */
+function byTerm<Value>(valueOf: (name: keyof Terms) => Value): Record<string, Value> {
+  return Object.fromEntries(TERM_NAMES.map((name) => [termField(name), valueOf(name)]))
 }
 
-const bearer = z.enum(['account', 'payer'], { error: 'feeBearer must be account or payer, or null' })
-const fee = { min: 0, max: MAX_CENTS }
-const value = { min: 1, max: MAX_CENTS }
-
-const TERMS_FIELDS = {
-  feeBps: integerField('feeBps', { min: 0, max: 10_000 }, 'The fee in basis points of the value: 100 is 1 %.'),
-  feeFixed: integerField('feeFixed', fee, 'Fixed fee added to that, in cents.'),
-  feeMin: integerField('feeMin', fee, 'Minimum fee, in cents.'),
-  feeMax: integerField('feeMax', fee, 'Maximum fee, in cents.'),
-  feeBearer: bearer.nullable().exactOptional().meta({ description: 'Who pays the fee.' }),
-  valueMin: integerField('valueMin', value, 'Minimum deposit, in cents.'),
-  valueMax: integerField('valueMax', value, 'Maximum deposit, in cents.'),
+function describeTerm(name: keyof Terms): string {
+  const { words } = TERMS[name]
+  return `${words[0]!.toUpperCase()}${words.slice(1)}${name.endsWith('Cents') ? ', in cents' : ''}.`
 }
-const termsFields = z.object(TERMS_FIELDS)
+
+const TERMS_FIELDS = byTerm((name) =>
+  termSchema(name)
+    .nullable()
+    .exactOptional()
+    .meta({ description: describeTerm(name) }),
+)
 
 const NOTHING_ERROR = `Give at least one of ${Object.keys(TERMS_FIELDS).join(', ')}`
 const termsBody = z
@@ -157,45 +153,24 @@ const termsBody = z
     examples: [{ feeBps: 80, feeMax: null, reason: 'contract of March' }],
   })
 
-/** Names of amounts have no unit in the API. */
-function overridesFrom(body: z.infer<typeof termsFields>): Partial<TermsOverrides> {
-  const { feeBps, feeFixed, feeMin, feeMax, feeBearer, valueMin, valueMax } = body
-  return {
-    ...(feeBps !== undefined && { feeBps }),
-    ...(feeFixed !== undefined && { feeFixedCents: feeFixed }),
-    ...(feeMin !== undefined && { feeMinCents: feeMin }),
-    ...(feeMax !== undefined && { feeMaxCents: feeMax }),
-    ...(feeBearer !== undefined && { feeBearer }),
-    ...(valueMin !== undefined && { valueMinCents: valueMin }),
-    ...(valueMax !== undefined && { valueMaxCents: valueMax }),
-  }
+function overridesFrom(body: Record<string, unknown>): TermsPatch {
+  const given = TERM_NAMES.filter((name) => termField(name) in body)
+  return Object.fromEntries(given.map((name) => [name, body[termField(name)]]))
 }
 
+const integerOrChoice = (name: keyof Terms) => (TERMS[name].choices ? termSchema(name) : z.int())
+
 const overridesSchema = z
-  .object({
-    feeBps: z.int().nullable(),
-    feeFixed: cents.nullable(),
-    feeMin: cents.nullable(),
-    feeMax: cents.nullable(),
-    feeBearer: z.enum(['account', 'payer']).nullable(),
-    valueMin: cents.nullable(),
-    valueMax: cents.nullable(),
-  })
+  .object(byTerm((name) => integerOrChoice(name).nullable()))
   .meta({ description: 'The account’s own terms. null: the default applies.' })
 
 const termsSchema = z
   .object({
     own: overridesSchema,
     effective: z
-      .object({
-        feeBps: z.int(),
-        feeFixed: cents,
-        feeMin: cents.nullable(),
-        feeMax: cents.nullable(),
-        feeBearer: z.enum(['account', 'payer']),
-        valueMin: cents,
-        valueMax: cents,
-      })
+      .object(
+        byTerm((name) => (TERMS[name].default === null ? integerOrChoice(name).nullable() : integerOrChoice(name))),
+      )
       .meta({ description: 'The terms of new deposits. Existing charges keep theirs.' }),
     history: z
       .object({

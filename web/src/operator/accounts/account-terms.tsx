@@ -6,7 +6,7 @@ import { Card, DetailList } from '../../ui/card.tsx'
 import { DateTime } from '../../ui/data/values.tsx'
 import { Skeleton } from '../../ui/states.tsx'
 import { useActorText } from '../labels.tsx'
-import { TERMS, useTermLabel, useTermText } from './term-labels.ts'
+import { TERMS, useTermLabels, useTermText } from './term-labels.ts'
 import { TermsDialog } from './terms-dialog.tsx'
 
 const useTexts = translations({
@@ -65,12 +65,12 @@ export function AccountTerms({ accountId, terms }: { accountId: string; terms: A
 
 function Current({ terms: { own, effective } }: { terms: AccountDetails['terms'] }) {
   const t = useTexts()
-  const labelOf = useTermLabel()
+  const labels = useTermLabels()
   const textOf = useTermText()
   return (
     <DetailList
       details={TERMS.map((term) => ({
-        name: labelOf(term),
+        name: labels[term],
         value: (
           <>
             <span className="figures font-medium">{textOf(term, effective[term])}</span>{' '}
@@ -107,12 +107,12 @@ function History({ history }: { history: AccountDetails['terms']['history'] }) {
 
 function OwnLine({ own }: { own: OwnTerms }) {
   const t = useTexts()
-  const labelOf = useTermLabel()
+  const labels = useTermLabels()
   const textOf = useTermText()
   const set = TERMS.filter((term) => own[term] !== null)
   return (
     <p className="figures text-sm text-soft">
-      {set.length === 0 ? t.allDefault : set.map((term) => `${labelOf(term)}: ${textOf(term, own[term])}`).join(' · ')}
+      {set.length === 0 ? t.allDefault : set.map((term) => `${labels[term]}: ${textOf(term, own[term])}`).join(' · ')}
     </p>
   )
 }

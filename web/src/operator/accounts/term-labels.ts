@@ -3,9 +3,8 @@ import { basisPointsText, moneyText } from '../../base/money.ts'
 import type { OwnTerms } from '../../contract/types.ts'
 
 export type Term = keyof OwnTerms
-export const TERMS: readonly Term[] = ['feeBps', 'feeFixed', 'feeMin', 'feeMax', 'feeBearer', 'valueMin', 'valueMax']
 
-const useTexts = translations({
+const TEXTS = {
   'pt-BR': {
     label: {
       feeBps: 'Tarifa percentual',
@@ -34,11 +33,13 @@ const useTexts = translations({
     payer: 'Payer',
     none: 'none',
   },
-})
+} as const
+const useTexts = translations(TEXTS)
 
-export function useTermLabel(): (term: Term) => string {
-  const { label } = useTexts()
-  return (term) => label[term]
+export const TERMS = Object.keys(TEXTS.en.label) as Term[]
+
+export function useTermLabels(): Readonly<Record<Term, string>> {
+  return useTexts().label
 }
 
 /** A value in force; null means there is none. */

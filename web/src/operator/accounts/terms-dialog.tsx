@@ -6,7 +6,7 @@ import type { AccountTerms, OwnTerms } from '../../contract/types.ts'
 import { Input, Select } from '../../ui/form/field.tsx'
 import { ReasonDialog } from '../../ui/form/form-dialog.tsx'
 import { Notice } from '../../ui/notice.tsx'
-import { TERMS, useTermLabel, useTermText, type Term } from './term-labels.ts'
+import { TERMS, useTermLabels, useTermText, type Term } from './term-labels.ts'
 
 const useTexts = translations({
   'pt-BR': {
@@ -52,7 +52,7 @@ export function TermsDialog({
 }) {
   const t = useTexts()
   const language = useLanguage()
-  const labelOf = useTermLabel()
+  const labels = useTermLabels()
   const textOf = useTermText()
   const [typed, setTyped] = useState<Typed>(() => typedFrom(terms.own, language))
   // fromEntries widens the keys to string.
@@ -95,7 +95,7 @@ export function TermsDialog({
           ? t.noChange
           : changed.map((term) => (
               <p key={term} className="figures">
-                {labelOf(term)}: {ownText(term, terms.own[term])} → <b>{ownText(term, read[term] ?? null)}</b>
+                {labels[term]}: {ownText(term, terms.own[term])} → <b>{ownText(term, read[term] ?? null)}</b>
               </p>
             ))}
       </Notice>
@@ -112,7 +112,7 @@ function TermField(props: {
 }) {
   const t = useTexts()
   const { term, terms, value, isBad, onChange } = props
-  const label = useTermLabel()(term)
+  const label = useTermLabels()[term]
   const textOf = useTermText()
   // The default is known only of terms that the account has not overridden.
   const defaultText = terms.own[term] === null ? t.defaultIs(textOf(term, terms.effective[term])) : t.default

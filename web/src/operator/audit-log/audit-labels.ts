@@ -1,7 +1,8 @@
 import { preciseText } from '../../base/dates.ts'
 import { translations, useLanguage } from '../../base/language.ts'
-import { moneyText } from '../../base/money.ts'
+import { basisPointsText, moneyText } from '../../base/money.ts'
 import { useReasonText } from '../../ui/data/delivery-reasons.ts'
+import { useTermLabels } from '../accounts/term-labels.ts'
 import { useLabels } from '../labels.tsx'
 
 // Labels for the details of an entry: names of fields, and values.
@@ -49,13 +50,6 @@ const useTexts = translations({
       disabledCode: 'Motivo da desativação',
       suspendedAt: 'Suspensa em',
       suspendedReason: 'Motivo da suspensão',
-      feeBps: 'Tarifa (pontos-base)',
-      feeFixedCents: 'Tarifa fixa',
-      feeMinCents: 'Tarifa mínima',
-      feeMaxCents: 'Tarifa máxima',
-      feeBearer: 'Quem paga a tarifa',
-      valueMinCents: 'Cobrança mínima',
-      valueMaxCents: 'Cobrança máxima',
     },
     values: { replaced: 'substituído', account: 'conta', payer: 'pagador', keep: 'mantida', close: 'encerrada' },
     yes: 'sim',
@@ -104,13 +98,6 @@ const useTexts = translations({
       disabledCode: 'Disabled because',
       suspendedAt: 'Suspended at',
       suspendedReason: 'Suspension reason',
-      feeBps: 'Fee (basis points)',
-      feeFixedCents: 'Fixed fee',
-      feeMinCents: 'Minimum fee',
-      feeMaxCents: 'Maximum fee',
-      feeBearer: 'Fee paid by',
-      valueMinCents: 'Minimum charge',
-      valueMaxCents: 'Maximum charge',
     },
     values: { replaced: 'replaced', account: 'account', payer: 'payer', keep: 'kept', close: 'closed' },
     yes: 'yes',
@@ -130,7 +117,8 @@ export function useSubject(): (subject: string) => { kind: string; name: string;
 
 export function useFieldName(): (field: string) => string {
   const names: Readonly<Record<string, string>> = useTexts().fields
-  return (field) => names[field] ?? field
+  const terms: Readonly<Record<string, string>> = useTermLabels()
+  return (field) => names[field] ?? terms[field.replace(/Cents$/, '')] ?? field
 }
 
 const ISO_TIME = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/
@@ -151,6 +139,7 @@ export function useFieldValue(): (field: string, value: unknown) => string {
     if (value === null || value === undefined) return t.nothing
     if (typeof value === 'boolean') return value ? t.yes : t.no
     if (typeof value === 'number' && field.endsWith('Cents')) return moneyText(value, language)
+    if (typeof value === 'number' && field === 'feeBps') return basisPointsText(value, language)
     if (Array.isArray(value)) return value.length === 0 ? t.nothing : value.map(String).join(', ')
     if (typeof value !== 'string') return JSON.stringify(value)
     if (field === 'reasonCode' || field === 'disabledCode') return reasonText({ code: value, text: value })
