@@ -9,7 +9,6 @@ import type { WebhookSender } from './ports/webhook-sender.ts'
 import { recordExternalRefunds, reportOf } from './refunds/external-refunds.ts'
 import { makeWebhookLanes, type WebhookLanes } from './webhooks/delivery-queue.ts'
 
-/** What the domain calls outside of this process. */
 export type Ports = {
   /** In order of preference. */
   providers: Provider[]

@@ -32,7 +32,6 @@ export async function makeAccount(tx: Tx, now: Date, holder: AccountHolder, acto
   return accountId
 }
 
-/** Inserts the user, the account and its ledger account. */
 export async function insertAccount(tx: Tx, now: Date, holder: AccountHolder): Promise<string> {
   const userId = await insertUser(tx, now, { kind: 'account', ...holder })
   if (!userId) throw await emailTaken(tx, holder.email, 'account')
@@ -53,7 +52,6 @@ export async function countAccounts(core: Core): Promise<number> {
   return (await queryOne<{ count: number }>(core.pool, 'select count(*) as count from accounts')).count
 }
 
-/** Columns of one row of accounts, which is called `a`. Throws if there is no such account. */
 export async function readAccountRow<Row>(
   tx: Tx,
   accountId: string,
@@ -80,7 +78,6 @@ const LISTED_COLUMNS = `a.id as "accountId", a.email, a.name, a.created_at as "c
     select b.credits_cents - b.debits_cents from ledger_accounts l join ledger_balances b on b.ledger_account_id = l.id
     where l.kind = 'balance' and l.account_id = a.id) as "balanceCents"`
 
-/** Newest first; `search` is any part of the e-mail or the name, in any case. */
 export async function listAccounts(
   core: Core,
   filter: { search?: string; cursor?: string; limit: number },
@@ -102,7 +99,6 @@ export type AccountCounts = {
   completed: number
   expired: number
   canceled: number
-  /** True when only the newest charges were counted. */
   isCut: boolean
   activeKeys: number
   webhooks: number
@@ -135,10 +131,7 @@ function countOf(tx: Tx, now: Date, accountId: string): Promise<AccountCounts> {
   )
 }
 
-/**
- * Its keys can only read, everywhere within two seconds. Its open charges stay payable, and payments are credited:
- * money that arrived is a fact. Suspending twice changes nothing: the first reason stays.
- */
+/** Its keys can only read within two seconds; open charges stay payable. Suspending twice keeps the first reason. */
 export function suspendAccount(core: Core, actor: Actor, accountId: string, reason: string): Promise<void> {
   return setSuspension(core, actor, { accountId, reason: checkReason(reason), isSuspended: true })
 }

@@ -6,7 +6,6 @@ export type Scope = 'deposits:write' | 'deposits:read' | 'balance:read' | 'webho
 
 export const SCOPES: readonly Scope[] = ['deposits:write', 'deposits:read', 'balance:read', 'webhooks:write']
 
-/** Only operators' keys have it. */
 export const OPERATOR_SCOPE = 'operator'
 /** For a monitoring system: reads /metrics and nothing else. The operator scope includes it. */
 export const METRICS_SCOPE = 'metrics:read'
@@ -19,10 +18,8 @@ export function isOperatorScope(scope: string): scope is OperatorScope {
 
 // `console` is set only by http/console.ts: the user of the terminal acts in place of the caller.
 
-/** The account holder who makes the request, by API key or session. */
 export type Caller = {
   kind: 'account'
-  /** Null in the dashboard. */
   keyId: string | null
   accountId: string
   accountName: string
@@ -33,7 +30,6 @@ export type Caller = {
   console?: { actor: Actor; seesAllAccounts: boolean }
 }
 
-/** The operator who makes the request. Operators have no account, so no function that takes a Caller takes this. */
 export type OperatorCaller = {
   kind: 'operator'
   keyId: string | null
@@ -58,7 +54,6 @@ export function requireOperator(caller: Caller | OperatorCaller, scope: Operator
   })
 }
 
-// A suspended account may still read what it did before.
 const WHILE_SUSPENDED: readonly Scope[] = ['deposits:read', 'balance:read']
 
 export function requireScope(caller: Caller, scope: Scope): void {
@@ -68,7 +63,6 @@ export function requireScope(caller: Caller, scope: Scope): void {
     throw new Fault('account_suspended', 'This account is suspended')
 }
 
-/** The caller as the audit log names it. */
 export function actorOf(caller: Caller | OperatorCaller): Actor {
   if (caller.console) return caller.console.actor
   return { kind: caller.kind, name: caller.email, ...(caller.keyId !== null && { keyId: caller.keyId }) }

@@ -10,7 +10,6 @@ import type { Core } from '../core/core.ts'
 // Erases the person behind an account: docs/privacy.md says what goes, what stays, and why. The books stay whole, with
 // the id of the account in place of the person.
 
-/** What took the place of the name, where a name must be. */
 const ERASED = 'erased'
 
 // Each process knows a suspension within two seconds. After a minute, no request from before it is under way.
@@ -68,7 +67,6 @@ export async function eraseAccount(
   })
 }
 
-/** Why the account cannot be erased now; undefined if it can. */
 export function whyNotErasable(core: Core, erasure: Erasure): Promise<string | undefined> {
   return transact(core.pool, async (tx) => (await lockErasable(tx, core.now(), erasure)).refusal)
 }

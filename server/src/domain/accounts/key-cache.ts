@@ -12,7 +12,6 @@ export type StoredKey = {
 /** Holds reads, not results, so that concurrent requests share one. Undefined stands for a key that does not exist. */
 export type KeyCache = {
   get(hash: string, nowMs: number): Promise<StoredKey | undefined> | undefined
-  /** The result of a read that is over, if the key exists. */
   known(hash: string, nowMs: number): StoredKey | undefined
   /** `nowMs` is the time before the read: a revocation that commits during the read may be missing from it. */
   set(hash: string, nowMs: number, reading: Promise<StoredKey | undefined>): void

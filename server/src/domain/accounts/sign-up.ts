@@ -10,7 +10,6 @@ export type SignUp = { email: string; name: string; password: string; invitation
 /** The response must not depend on isNew, or anybody could find out who has an account. The e-mail tells. */
 export type SignedUp = { email: string; name: string; isEmailVerified: boolean; isNew: boolean }
 
-/** Creates the person, the account and its ledger account and uses up the invitation, in one transaction. */
 export async function signUp(core: Core, wanted: SignUp): Promise<SignedUp> {
   const { signup } = core.settings.signIn
   if (signup === 'closed') throw new Fault('not_enabled', 'Only the operator can create accounts here')

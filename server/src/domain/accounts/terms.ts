@@ -18,11 +18,8 @@ import {
 import { priceDeposit } from './pricing.ts'
 
 export type AccountTerms = {
-  /** The account's own terms; null: the deployment's default. */
   overrides: TermsOverrides
-  /** The terms that price a deposit now. */
   effective: Terms
-  /** Newest first; empty for an account that never had own terms. */
   history: PastTerms[]
 }
 
@@ -75,7 +72,6 @@ export async function setAccountTerms(
     const before = await readOverrides(tx, accountId)
     const after = { ...before, ...patch }
     const details = differenceOf(before, after)
-    // Nothing changes, so neither history nor audit log gets a row.
     if (!details) return
     checkTogether(core.settings.terms, after)
     await writeTerms(tx, now, actor, { accountId, terms: after, reason: checked })
@@ -110,8 +106,6 @@ async function writeTerms(
     ...Object.fromEntries(TERM_NAMES.map((name) => [termColumn(name), terms[name]])),
   })
 }
-
-// ---- Rules ----
 
 function checkRanges(patch: TermsPatch): void {
   for (const name of TERM_NAMES) {

@@ -9,15 +9,12 @@ export type AuditReport = Books & {
   since: string | null
   compared: Compared[]
   notCompared: NotCompared[]
-  /** There are more differences than these. */
   isCut: boolean
 }
 
-/** `done` is between 0 and 1. */
 export type AuditProgress = { done: number; text: string }
 
 export type AuditOptions = {
-  /** A day such as 2026-01-31. */
   since?: string | undefined
   onProgress?: ((progress: AuditProgress) => void) | undefined
 }
@@ -57,7 +54,6 @@ export async function audit(ctx: Context, { since, onProgress = () => {} }: Audi
   }
 }
 
-/** Providers with payments that are no longer configured. */
 async function findUnasked(ctx: Context): Promise<NotCompared[]> {
   const names = ctx.providers.map((provider) => provider.name)
   const rows = await transact(ctx.pool, async (tx) => {

@@ -11,10 +11,8 @@ import { TRAIL_CHECKS } from './trail.ts'
 import { MAX_NAMED } from '../reconciliation/differences.ts'
 import type { ChargeSeal } from '../core/charge-seal.ts'
 
-/** Something that is wrong: which check found it, what it is about, and what is wrong. */
 export type Difference = { check: string; subject: string; text: string }
 
-/** Totals of our books, and what is wrong with them. */
 export type Books = {
   charges: number
   payments: number
@@ -22,7 +20,6 @@ export type Books = {
   creditedCents: Cents
   feesCents: Cents
   suspenseCents: Cents
-  /** Refunded to payers, and on its way to them. */
   refundedCents: Cents
   refundingCents: Cents
   /** Refunded by a provider without us, and not yet charged to anybody. */
@@ -35,7 +32,6 @@ export type Books = {
 export type BooksOptions = {
   now: Date
   seal: ChargeSeal
-  /** Called before each check, with its name, how many are done, and how many there are. */
   onStep?: (name: string, done: number, total: number) => void
 }
 
@@ -44,7 +40,6 @@ export const AUDIT_TIMEOUT_MS = 10 * 60_000
 // For each sort and join, of which a statement runs about five at once; more goes to disk.
 const WORK_MEM = '64MB'
 
-/** All checks that are one statement each, by name. */
 export function bookChecks(now: Date): Checks {
   const money = { ...schemaChecks(), ...LEDGER_CHECKS, ...PAYMENT_CHECKS, ...REFUND_CHECKS }
   const checks = { ...money, ...EVENT_CHECKS, ...QUEUE_CHECKS, ...TRAIL_CHECKS }
@@ -70,10 +65,7 @@ export async function auditBooks(tx: Tx, { now, seal, onStep }: BooksOptions): P
   return { ...(await readTotals(tx)), differences }
 }
 
-/**
- * The checks join whole tables. With stale statistics PostgreSQL may choose nested loops, which take minutes for ten
- * thousand charges, so they are turned off.
- */
+/** Turns nested loops off: with stale statistics they take minutes for ten thousand charges. */
 export async function prepareAudit(tx: Tx): Promise<void> {
   await tx.setStatementTimeout(AUDIT_TIMEOUT_MS)
   await tx.run('set local enable_nestloop = off')

@@ -18,7 +18,6 @@ function nameOf(subject: string): string {
   return `'evt_' || e.kind || '_' || ${hex(subject)}`
 }
 
-/** The id follows from kind and subject. */
 function named(subject: string): Rules {
   return { 'the event’s id': [NAME, nameOf(subject)] }
 }

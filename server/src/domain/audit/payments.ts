@@ -9,7 +9,6 @@ const RECEIVED = 'coalesce(c.received_cents, c.value_cents)'
 // When the payment completed the charge: when it was recorded, or when its exception was matched.
 const COMPLETED_AT = 'coalesce(m.resolved_at, p.recorded_at)'
 
-// A charge and the payment that completed it, column by column.
 const charge = check({
   subject: `'charge ' || ${hex('coalesce(c.id, p.charge_id)')}`,
   prefix: `format('(%s, value %s, fee %s) ', coalesce(c.status, 'gone'), c.value_cents, c.fee_cents)`,
@@ -75,12 +74,10 @@ const payment = check({
   },
 })
 
-// An endToEndId is one payment in all of Pix.
 const oneProvider = `
   select 'payment ' || end_to_end_id as subject, format('stands in the books %s times, of %s', count(*), string_agg(provider, ', ' order by provider)) as text
   from payments group by end_to_end_id having count(*) > 1`
 
-// A code belongs to one charge.
 const oneCode = `
   select 'charge ' || min(${hex('id')}) as subject, format('shares its code with %s more, and only one of them can be paid by it', count(*) - 1) as text
   from charges where emv is not null group by hashtextextended(emv, 0) having count(*) > 1`
@@ -107,7 +104,6 @@ export async function checkCodes(tx: Tx, seal: ChargeSeal, limit: number): Promi
   const fetch = () => tx.rows<CodeRow>(`fetch ${ROWS_AT_ONCE} from codes`)
   let next = fetch()
   for (let rows = await next; rows.length > 0 && differences.length < limit; rows = await next) {
-    // PostgreSQL prepares the next rows while these are checked.
     next = fetch()
     for (const row of rows) {
       const wrong = row.emv === null ? undefined : wrongCode(row.emv, row.value)

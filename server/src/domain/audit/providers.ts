@@ -10,10 +10,8 @@ import { firstChargeAt, readCursor } from '../reconciliation/sweeps.ts'
 import type { Core } from '../core/core.ts'
 import type { Context } from '../context.ts'
 
-/** The window that was compared, and what the provider said of it. */
 export type Compared = Window & { provider: string; payments: number; totalCents: Cents }
 
-/** `what` could not be compared, and `why`. */
 export type NotCompared = { provider: string; what: string; why: string }
 
 export type ProviderAudit = {
@@ -35,10 +33,7 @@ const AHEAD_MS = 24 * 3_600_000
 // A provider that fails this many days in a row is down, or does not list days so old.
 const MAX_FAILED_DAYS = 3
 
-/**
- * Compares every day since the provider's first charge, as a closing does, and books nothing. Newest day first, because
- * some providers list only the last months; older days are reported as not compared.
- */
+/** Compares every day since the provider's first charge, newest first, because some list only the last months. */
 export async function compareProvider(
   ctx: Context,
   provider: Provider,
@@ -104,7 +99,6 @@ async function auditWindow(core: Core, provider: string, since: string | undefin
   return { from: wholeSecond(new Date(firstMs - OVERLAP_MS)), to }
 }
 
-/** One line for each run of days that failed for the same reason; the newest day comes first. */
 function describeFailures(provider: string, failures: DayFailure[]): NotCompared[] {
   const runs: { first: DayPart; last: DayPart; why: string }[] = []
   for (const { day, error } of failures) {

@@ -1,10 +1,7 @@
 /** By name: a statement that yields a row (subject, text) for each thing that is wrong. */
 export type Checks = Record<string, string>
 
-/**
- * What must hold of a row. By text: the condition, in SQL; a row that breaks it gets the text. By column: the value,
- * and the value that follows from other rows. Unknown counts as broken.
- */
+/** By text: a condition that must hold. By column: its value, and the value that follows from other rows. */
 export type Rules = Record<string, string | [actual: string, wanted: string]>
 
 /** The time of the audit, in any check. bookChecks() replaces it. */
@@ -38,7 +35,6 @@ export function check({
   return `select ${subject} as subject, ${prefix} || ${said} as text from ${from} where ${any}`
 }
 
-/** `text` says which rules a row breaks, `where` whether it breaks any. */
 export function broken(rules: Rules): { text: string; where: string } {
   const conditions = Object.entries(rules).map(([name, rule]) => {
     if (typeof rule === 'string') return { isBroken: isBroken(rule), says: quote(name) }
@@ -60,7 +56,6 @@ function quote(text: string): string {
   return `'${text.replaceAll("'", "''")}'`
 }
 
-/** A UUID's 32 hexadecimal digits. */
 export function hex(uuid: string): string {
   return `replace((${uuid})::text, '-', '')`
 }
@@ -84,7 +79,6 @@ export function timeMs(at: string): string {
   return `floor(extract(epoch from ${at}) * 1000)`
 }
 
-/** newUuid7() made the id at the time of the row. */
 export function bornAt(uuid: string, column: string): Rules {
   const name = column.replace(/^\w+\./, '')
   return { [`its id was made at another time than ${name}`]: `${idMs(uuid)} = ${timeMs(column)}` }

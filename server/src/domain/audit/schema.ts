@@ -58,17 +58,13 @@ function guardsSql({ tables, functions }: { tables: string; functions: string })
   select regexp_replace(line, '\\s+', ' ', 'g') as line from lines`
 }
 
-/** Of all tables and functions, except those of extensions. */
 export const READ_GUARDS = guardsSql({
   tables: `select relname from pg_class where relnamespace = ${OURS} and relkind in ('r', 'p')`,
   functions: `select proname from pg_proc p where p.pronamespace = ${OURS}
     and not exists (select from pg_depend d where d.classid = 'pg_proc'::regclass and d.objid = p.oid and d.deptype = 'e')`,
 })
 
-/**
- * Without a trigger or a constraint, the rows that are there and those to come have lost a guard. Only our own tables
- * and functions count: an operator may have others in the schema.
- */
+/** Finds guards that are missing. Only our own tables and functions count: an operator may have others. */
 export function schemaChecks(): Checks {
   const guards = readFileSync(GUARDS_FILE, 'utf8').split('\n').filter(Boolean)
   const namesOf = (kind: string) =>

@@ -94,9 +94,6 @@ const refundEnd = logged('refund.ended', 'refund', 'select * from refunds where 
   'the amount in the log': [`(l.details ->> 'amountCents')::bigint`, 'r.amount_cents'],
 })
 
-// ---- The terms of accounts ----
-
-// The history of an account's terms and the log agree line by line.
 const terms = `
   with t as (
     select t.*, ${overridesColumn('t')} as terms, coalesce(lag(${overridesColumn('t')}) over w, ${NO_TERMS}) as before, lag(t.valid_from) over w as earlier,
@@ -136,7 +133,6 @@ const suspension = check({
   },
 })
 
-// An erased account bears its id in place of the person.
 const erasure = check({
   subject: `'account ' || a.id`,
   from: `accounts a left join (select account_id, max(at) as at from audit_log where action = 'account.erased' group by 1) l on l.account_id = a.id`,
@@ -145,8 +141,6 @@ const erasure = check({
     'was erased, and still has the e-mail of a person': `a.erased_at is null or a.email = a.id || '@erased.invalid'`,
   },
 })
-
-// ---- Times ----
 
 // By table: the columns of what has happened, which cannot be in the future.
 const PAST: Record<string, string[]> = {

@@ -9,7 +9,6 @@ import type { Core } from './core.ts'
 export type Actor = {
   kind: 'operator' | 'account' | 'console' | 'system'
   name: string
-  /** The API key that was used; absent in the dashboard and on the command line. */
   keyId?: string
 }
 
@@ -64,7 +63,6 @@ export const AUDIT_ACTIONS = [
 ] as const
 export type AuditAction = (typeof AUDIT_ACTIONS)[number]
 
-/** In SQL, as the index has it. */
 export const IS_SIGN_IN = `action in (${SIGN_IN_ACTIONS.map((action) => `'${action}'`).join(', ')})`
 
 export type Change = {
@@ -99,7 +97,6 @@ export function checkReason(text: string): string {
   return reason
 }
 
-/** The fields that differ, before and after; undefined if none does. */
 export function differenceOf<Fields extends object>(
   before: Fields,
   after: Fields,
@@ -111,8 +108,6 @@ export function differenceOf<Fields extends object>(
   const only = (side: Fields) => Object.fromEntries(changed.map((key) => [key, side[key]])) as Partial<Fields>
   return { before: only(before), after: only(after) }
 }
-
-// ---- Reading ----
 
 export type LoggedChange = {
   id: string
@@ -129,7 +124,6 @@ export type LoggedChange = {
 
 export type AuditLogFilter = ListFilter & { accountId?: string; actor?: string; action?: string }
 
-/** Newest first. */
 export async function listAuditLog(
   core: Core,
   { accountId, actor, action, from, to, cursor, limit }: AuditLogFilter,

@@ -15,16 +15,12 @@ const calendar = new Intl.DateTimeFormat('en-US', {
   day: '2-digit',
 })
 
-/** '2026-01-31' */
 export function dayOf(at: Date): string {
   const parts = new Map(calendar.formatToParts(at).map(({ type, value }) => [type, value]))
   return `${parts.get('year')!.padStart(4, '0')}-${parts.get('month')}-${parts.get('day')}`
 }
 
-/**
- * The first moment of a day. It is searched for, not computed from an offset: Brazil had summer time, when a day could
- * begin at one o'clock, and may have it again.
- */
+/** The first moment of a day. It is searched for: under summer time a day could begin at one o'clock. */
 export function dayStart(day: string): Date {
   const midnightMs = Date.parse(`${day}T00:00:00Z`)
   for (let halfHours = -MAX_OFFSET_HALF_HOURS; halfHours <= MAX_OFFSET_HALF_HOURS; halfHours++) {
@@ -59,10 +55,8 @@ export function isDay(text: string): boolean {
   return !Number.isNaN(at.getTime()) && at.toISOString().startsWith(text)
 }
 
-/** A business day, or the part of it that lies in a window. */
 export type DayPart = { from: Date; to: Date; day: string; isWhole: boolean }
 
-/** Oldest first. */
 export function* cutIntoDays({ from, to }: { from: Date; to: Date }): Generator<DayPart> {
   for (let start = from; start < to;) {
     const day = dayOf(start)

@@ -19,7 +19,6 @@ export type ChargeFacts = OwnFields & {
  * another owner, value or fee: its id would not fit, and a new id is not the one that was paid.
  */
 export type ChargeSeal = {
-  /** 32 hexadecimal digits. */
   newId(now: Date, facts: ChargeFacts): string
   /** `facts` as FACTS_SQL gives them. */
   fits(id: string, facts: string): boolean
@@ -50,7 +49,6 @@ function factsText(facts: ChargeFacts): string {
   return text
 }
 
-/** The facts of the row `c`. */
 export const FACTS_SQL = `concat_ws(' ', c.payment_link_id, c.account_id, c.original_value_cents, c.value_cents,
   c.fee_cents, (extract(epoch from c.expires_at) * 1000)::bigint,
   ${OWN_NAMES.map((name) => `'${name}=' || to_json(c.${ownColumn(name)})::text`).join(', ')})`

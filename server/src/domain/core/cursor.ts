@@ -3,7 +3,6 @@ import { isHexId, uuidFromHex } from '../../base/ids.ts'
 
 // A cursor is the id of the last row seen. It needs no signature: a forged one reads nothing of another account.
 
-/** What every list of a period takes. */
 export type ListFilter = { from?: Date; to?: Date; cursor?: string; limit: number }
 
 /** For lists in the order of a number; without a cursor, a number past all of them. */
@@ -20,10 +19,7 @@ export function cursorUuid(cursor: string | undefined): string {
   return uuidFromHex(cursor)
 }
 
-/**
- * A page of a list whose statement asked for one row more than `limit`: the extra row tells that there is another page.
- * `cursorOf` gives what cursorUuid() or cursorNumber() reads.
- */
+/** The statement asked for one row more than `limit`, which tells that there is another page. */
 export function page<Item>(
   rows: Item[],
   limit: number,

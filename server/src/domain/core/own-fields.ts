@@ -33,7 +33,6 @@ export function ownColumn(name: OwnName): string {
   return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 }
 
-/** One value for each field. */
 export function byOwnField<Value>(valueOf: (name: OwnName) => Value): Record<OwnName, Value> {
   return Object.fromEntries(OWN_NAMES.map((name) => [name, valueOf(name)])) as Record<OwnName, Value>
 }

@@ -1,11 +1,7 @@
 import { query } from '../../db/tx.ts'
 import type { Core } from './core.ts'
 
-/**
- * Processes with different keys cannot open each other's secrets, and a provider's notifications reach only one of
- * them. So each start records the id of its first key, and a process that lacks the newest one does not serve. Resolves
- * to what is wrong, or undefined.
- */
+/** What is wrong if another process started with a newer key: neither can open the other's secrets. */
 export async function checkSecretKeys(core: Core): Promise<string | undefined> {
   const ids = core.settings.secretBox.keyIds()
   const [newest] = await query<{ id: string }>(core.pool, 'select id from secret_key_ids order by used_at desc limit 1')
@@ -13,7 +9,6 @@ export async function checkSecretKeys(core: Core): Promise<string | undefined> {
   return `the database is used with a SECRET_KEY (id ${newest.id}) that this process lacks: add it to SECRET_KEY, after a comma, or see docs/operations.md if it is lost`
 }
 
-/** Records that this process seals with its first key from now on. */
 export async function recordSecretKey(core: Core): Promise<void> {
   await query(
     core.pool,

@@ -19,12 +19,8 @@ export type Settings = {
   publicRateLimit: { perSecond: number; burst: number }
   /** Whether this is METRICS_TOKEN, which opens /metrics. False for everything if it is not set. */
   isMetricsToken: (text: string) => boolean
-  /** Sends HSTS with includeSubDomains. */
   hstsIncludesSubdomains: boolean
-  /**
-   * Secret part of the URL that a provider notifies, see http/callbacks.ts. The first is registered; all are accepted,
-   * so that no notification is lost while processes with the old and the new SECRET_KEY run side by side.
-   */
+  /** Secret part of the URL that a provider notifies. The first is registered; all of them are accepted. */
   callbackSecrets: (provider: string) => string[]
   secretBox: SecretBox
   chargeSeal: ChargeSeal
@@ -38,12 +34,10 @@ export type Settings = {
 export type Retention = { attemptsDays: number; signInsDays: number }
 
 export type SignInSettings = {
-  /** Who may sign up: anybody, those with an invitation, or nobody. */
   signup: 'open' | 'invite' | 'closed'
   /** Keys that sign cookies and encrypt second factors; new ones use the first. */
   secrets: () => string[]
   sessions: Record<'account' | 'operator', SessionLimits>
-  /** Who must enable a second factor before using the dashboard. */
   requireSecondFactor: 'operators' | 'everybody' | 'off'
 }
 

@@ -1,6 +1,5 @@
 /** How the domain reaches a worker of this process, which may be running or not. */
 export type WorkerSlot<Calls> = {
-  /** The calls of the running worker, or those that stand in while none runs. */
   current(): Calls
   /** For the worker when it starts. Returns what it calls when it stops. */
   attach(calls: Calls): () => void

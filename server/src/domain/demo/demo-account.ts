@@ -9,10 +9,7 @@ export type DemoAccount = { email: string; made: { password: string; key: string
 
 export const DEMO_EMAIL = 'demo@guiche.example'
 
-/**
- * In sandbox mode, the first start on an empty database creates one account with one key. Undefined: there are other
- * accounts, and no demo account.
- */
+/** On the first start of a sandbox, creates one account with one key. Undefined: there are other accounts. */
 export async function makeDemoAccount(ctx: Context): Promise<DemoAccount | undefined> {
   const made = (await countAccounts(ctx)) === 0 ? await tryMake(ctx) : undefined
   if (made) return { email: DEMO_EMAIL, made }

@@ -21,10 +21,7 @@ export type PastDeposit = Price & {
   endedAt: Date
 }
 
-/**
- * A deposit that ends, or a refund of it. `at` is when guiche learned of it. `failures` is how many attempts to deliver
- * its event fail.
- */
+/** `at` is when guiche learned of it. `failures` is how many attempts to deliver its event fail. */
 export type Step = { at: Date; deposit: PastDeposit; failures: number; refundCents: Cents | null }
 
 export type SeedPlan = {
@@ -134,7 +131,6 @@ function randomDeposit(
 
 function randomValue(random: () => number, terms: Terms): Cents {
   const listPrice = PRICES[Math.floor(random() * PRICES.length)]!
-  // Around R$ 85, seldom ten times that.
   const bell = Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random())
   const other = Math.round(85_00 * Math.exp(0.9 * bell))
   const wanted = random() < 0.45 ? listPrice : Math.max(5_00, other)

@@ -32,7 +32,6 @@ export type BankHistory = {
 
 export type SeedRequest = {
   account: Account
-  /** Of the sandbox. */
   provider: string
   deposits: number
   days: number
@@ -47,11 +46,7 @@ const BATCH = 200
 const SHARE_PENDING = 0.0005
 const MAX_PENDING = 20
 
-/**
- * Replays a planned history, oldest first, with the planned times as the time. Each batch is one transaction, from its
- * intents to the delivery of its events, so that no worker sees a due check or delivery. After each batch the bank gets
- * its payments and refunds. Only for the sandbox: none of it happened.
- */
+/** Replays a planned history. A batch is one transaction, so that no worker sees a due check or delivery. */
 export async function seedHistory(
   ctx: Context,
   request: SeedRequest,
@@ -87,7 +82,6 @@ export async function seedHistory(
   }
   for (let made = 0; made < pending; made++)
     await openDeposit(ctx, { ...caller, ...account, scopes: [...SCOPES], overrides }, wanted, null)
-  // Drops the attempts that are older than the service keeps them.
   await keepAttemptPartitions(ctx)
   // Else the first page view of the dashboard would have to do it.
   await refreshDailyTotals(ctx, accountId)
@@ -96,7 +90,6 @@ export async function seedHistory(
   return { deposits: request.deposits, payments, refunds, pending }
 }
 
-/** The number of the last deposit of an earlier seed, finished or not. */
 async function lastNumber(ctx: Context, accountId: string): Promise<number> {
   const { last } = await queryOne<{ last: number }>(
     ctx.pool,
@@ -110,10 +103,7 @@ async function lastNumber(ctx: Context, accountId: string): Promise<number> {
 const SEED: Actor = { kind: 'system', name: 'guiche seed' }
 const EXAMPLE = makeReason('seed_example', 'created by guiche seed as an example; it has no server')
 
-/**
- * An account without a webhook gets a disabled example, so that the delivery history has entries. Only the replay
- * enables it, within its transactions. Null: the account has webhooks of its own.
- */
+/** A disabled example for an account without webhooks; null for others. Only the replay enables it. */
 async function exampleWebhook(ctx: Context, accountId: string): Promise<string | null> {
   const own = await listWebhooks(ctx, accountId)
   if (own.length > 0) return own.find((webhook) => webhook.disabledCode === EXAMPLE.code)?.webhookId ?? null
@@ -158,12 +148,10 @@ async function replay(tx: Tx, scene: Scene, steps: Step[]): Promise<BankHistory>
   }
   await deliver(tx, failures)
   if (exampleId) await disableWebhook(tx, now, exampleId, EXAMPLE)
-  // The totals were counted without the history.
   await resetDailyTotals(tx, account.accountId)
   return history
 }
 
-/** Groups the steps of one moment, in the order of time. */
 function byTime(steps: Step[]): Step[][] {
   const groups = new Map<number, Step[]>()
   for (const step of steps) {
@@ -173,9 +161,7 @@ function byTime(steps: Step[]): Step[][] {
   return [...groups.values()]
 }
 
-/**
- * All of them in a few statements. Every charge ends in this transaction, so its check ends here too.
- */
+/** Every charge ends in this transaction, so its check ends here too. */
 async function openCharges(tx: Tx, { account, provider, instance }: Scene, deposits: PastDeposit[]): Promise<void> {
   if (deposits.length === 0) return
   const firstAt = new Date(Math.min(...deposits.map(({ createdAt }) => createdAt.getTime())))
@@ -198,7 +184,6 @@ function expiryOf({ expiresAt }: PastDeposit): Date {
   return new Date(expiresAt.getTime() + EXPIRY_GRACE_MS)
 }
 
-/** A valid BR Code whose location is not served. */
 function codeOf({ valueCents }: PastDeposit): string {
   const location = `localhost/qr/v2/${randomBytes(16).toString('hex')}`
   return encodeBrCode({ location, merchantName: 'GUICHE SANDBOX', merchantCity: 'BRASILIA', amountCents: valueCents })

@@ -5,10 +5,7 @@ import type { Core } from '../core/core.ts'
 import { ProviderError, type Provider } from '../ports/provider.ts'
 import { isKeyUsed } from './intents.ts'
 
-/**
- * Refuses the deposit of an account that floods before anything is stored: a refusal that costs two transactions would
- * feed the flood. A repeated request opens nothing new and gets its first answer, so it passes.
- */
+/** Refuses before anything is stored: a refusal that costs two transactions would feed a flood. */
 export async function admitDeposit(
   core: Core & { providers: Provider[]; pendingLimit: PendingLimit },
   accountId: string,
@@ -32,15 +29,10 @@ export function overloaded(cause: ProviderError): Fault {
 }
 
 /**
- * Limits how many charges of one account are PENDING at a time: each costs a call to the provider when it expires. Also
- * limits what they come to, so that no balance grows past what programs count exactly.
- *
- * Counting at every deposit would slow all of them down, and every deposit would wait for a counter row. So we count
- * after every tenth of the limit, and whenever the largest possible deposit was opened since. The limits are soft: each
- * process may let so much more pass.
+ * Limits how many charges of an account are PENDING, and what they come to. Counting is expensive, so it happens after
+ * every tenth of the limit, and each process may let so much more pass.
  */
 export type PendingLimit = {
-  /** Why the account may not open another charge of this value; undefined if it may. */
   admit(accountId: string, valueCents: Cents): Promise<Fault | undefined>
 }
 
@@ -59,9 +51,7 @@ const COUNTED_EVERY_SHARE = 0.1
 // Newest charges that a count reads, as a multiple of the limit. It keeps the count cheap for an account with millions;
 // an account with more than half of these paid is no flood.
 const COUNTED_CHARGES = 2
-// The same where the number is not limited.
 const COUNTED_WITHOUT_LIMIT = 10_000
-// How long an account that is full is refused without counting again.
 const FULL_MS = 5_000
 // Forgetting one gives it a tenth of the limit before it is counted again.
 const MAX_ACCOUNTS = 10_000

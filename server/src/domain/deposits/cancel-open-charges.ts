@@ -14,10 +14,7 @@ const STATEMENT_TIMEOUT_MS = 5 * 60_000
 /** `left` are those that may still be paid. */
 export type CanceledCharges = { canceled: number; left: { paymentLinkId: string; why: string }[] }
 
-/**
- * For an operator: withdraws all PENDING charges of a suspended account at their providers. One that is paid meanwhile
- * stays paid. 'in_use': the account is not suspended, and would open new ones.
- */
+/** Withdraws all PENDING charges of a suspended account. 'in_use': the account is not suspended. */
 export async function cancelOpenCharges(
   ctx: Context,
   actor: Actor,
@@ -73,7 +70,6 @@ function recordDecision(ctx: Context, actor: Actor, accountId: string, reason: s
   })
 }
 
-/** What became of it, or why it may still be paid. */
 async function cancelOne(ctx: Context, accountId: string, paymentLinkId: string): Promise<string> {
   try {
     await cancelDeposit(ctx, accountId, paymentLinkId)

@@ -32,7 +32,6 @@ export type StoredCharge = OwnFields & {
   paidLate: boolean
   /** What the payer paid, if an operator accepted another amount than the value; else null. */
   receivedCents: Cents | null
-  /** The sum of the refunds that are DONE. */
   refundedCents: Cents
 }
 
@@ -44,7 +43,6 @@ export function creditedCents(
   return charge.status === 'COMPLETED' ? paidCents(charge) - charge.feeCents : null
 }
 
-/** What a COMPLETED charge was paid with. */
 export function paidCents(charge: Pick<Charge, 'receivedCents' | 'valueCents'>): Cents {
   return charge.receivedCents ?? charge.valueCents
 }
@@ -86,7 +84,6 @@ export const DEPOSIT_COLUMNS = columnsOf({
 
 export const CHARGE_COLUMNS = columnsOf(CHARGE_FIELDS)
 
-/** Those of a charge that is about to be paid. */
 export const LOCKED_COLUMNS = columnsOf(omit(CHARGE_FIELDS, ['accountName', 'emv']))
 
 function columnsOf(fields: Record<string, string>): string {
@@ -132,7 +129,6 @@ async function findByLink(core: Core, paymentLinkId: string): Promise<StoredChar
   return isUuid(paymentLinkId) ? core.readShared(BY_LINK, paymentLinkId.toLowerCase()) : undefined
 }
 
-/** The same within a snapshot. */
 export async function requireChargeIn(tx: Tx, accountId: string, paymentLinkId: string): Promise<Charge> {
   const [charge] = isUuid(paymentLinkId) ? await tx.rows<StoredCharge>(BY_LINK.sql, [[paymentLinkId]]) : []
   return ofAccount(accountId, charge)

@@ -5,18 +5,11 @@ import { type ChargeStatus } from './charge-reads.ts'
 import { hexId } from '../../db/sql-values.ts'
 import { NOTHING_HELD, SELECT_HELD, type HeldMoney } from './held-payments.ts'
 
-/** For a payment page: the charge's status, and what was received for it without completing it. */
 export type ChargeUpdate = { status: ChargeStatus; held: HeldMoney }
 
-/**
- * Notifies payment pages when a PENDING charge ends, or when money for it is held. One query at a time serves all open
- * pages, and without open pages there is none.
- */
+/** Tells payment pages when a PENDING charge ends or money for it is held. One query serves all open pages. */
 export type ChargeWatch = {
-  /**
-   * Calls `notify` whenever the held money differs from `known`, and for the last time when the charge is no longer
-   * PENDING. The returned function stops earlier.
-   */
+  /** Calls `notify` when the held money differs from `known`, and for the last time when the charge has ended. */
   watch(chargeId: string, known: HeldMoney, notify: (update: ChargeUpdate) => void): () => void
   /** What this process has just committed: pages learn it at once and not by the next poll. */
   announce(chargeIds: string[], status: ChargeStatus): void

@@ -21,7 +21,6 @@ export type Resolution =
 /** For the charge that the payment names. keep, the default: it can still be paid. close: cancel it first. */
 export type ChargeAction = 'keep' | 'close'
 
-/** In SQL, of the row called x. */
 export const EXCEPTION_STATE = `
   case when x.resolved_at is not null then 'resolved' when x.resolution is not null then 'resolving' else 'open' end`
 
@@ -31,10 +30,7 @@ export const NAMED_CHARGE = `coalesce(p.charge_id, case when p.txid ~* '^[0-9a-f
 // The states of an exception, in the order of its life; settle() opens those of payments. Every caller holds the
 // exception's lock and has read its state.
 
-/**
- * foreign_refund: a refund was made without us, and nobody bears it yet. undone_refund: the provider took back a refund
- * that was DONE, and its money is in suspense. False when it is open already.
- */
+/** foreign_refund: made without us. undone_refund: taken back after it was DONE. False when it is open already. */
 export async function openRefundException(
   tx: Tx,
   now: Date,
@@ -59,11 +55,7 @@ export async function openRefundException(
   return true
 }
 
-/**
- * unnamed_payment: the provider calls the charge paid, and names no Pix that paid it. Resolves to its state: 'resolved'
- * if an operator gave it up, or if the Pix came and did not fit. Undefined if the charge is not PENDING any more, or a
- * Pix of it is in the books.
- */
+/** The provider calls the charge paid and names no Pix. Undefined if it is not PENDING, or a Pix of it is booked. */
 export async function openUnnamedPayment(
   tx: Tx,
   now: Date,
@@ -92,7 +84,6 @@ export async function resolveUnnamed(tx: Tx, now: Date, ids: string[]): Promise<
      where x.id = any($1) order by x.id`,
     [ids],
   )
-  // Rare, so one by one.
   for (const { id, amountCents } of unnamed) {
     await markDecided(tx, now, {
       exceptionId: hexFromUuid(id),
@@ -109,13 +100,11 @@ export async function resolveUnnamed(tx: Tx, now: Date, ids: string[]): Promise<
 export type Decided = {
   exceptionId: string
   how: Resolution['how']
-  /** The account that is credited or charged. */
   accountId: string | null
   actor: Actor
   reason: string
   /** Null while a refund is PROCESSING. */
   resolvedAt: Date | null
-  /** For the audit log. */
   details: object
 }
 
@@ -142,7 +131,6 @@ export async function markDecided(tx: Tx, now: Date, decided: Decided): Promise<
   })
 }
 
-/** Its refund is DONE. */
 export async function markRefunded(tx: Tx, now: Date, exceptionId: string): Promise<void> {
   const moved = await tx.run(
     `update exceptions set resolved_at = $2 where id = $1 and resolution = 'refund' and resolved_at is null`,

@@ -11,10 +11,7 @@ const KEPT_MS = 90 * 24 * 3_600_000
 // Some milliseconds of reading, and locks for as long.
 const BATCH = 1_000
 
-/**
- * Deletes FAILED charges of long ago that nothing refers to. An index on their state would cost every deposit more than
- * the few of them are worth, so this reads all charges once, in the order of their ids, as they grow old enough.
- */
+/** Reads charges once, in the order of their ids: an index on their state would cost every deposit more. */
 export function purgeFailedCharges(core: Core & { providers: Provider[] }): Promise<'more' | 'idle'> {
   const before = uuidOfTime(new Date(core.now().getTime() - KEPT_MS))
   const providers = core.providers.map(({ name }) => name)

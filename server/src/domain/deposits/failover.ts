@@ -19,10 +19,7 @@ export function preferredProvider(ctx: Context, after?: Provider): Provider | un
   return candidates.find((provider) => provider.isCallable())
 }
 
-/**
- * Makes the charge of an intent at this provider, or at the next one when that fails. Throws what the caller should be
- * told. `isResumed`: an earlier attempt may have made the charge already.
- */
+/** Makes the charge at this provider or the next. `isResumed`: an earlier attempt may have made it already. */
 export async function createAtProvider(
   ctx: Context,
   first: Provider,
@@ -38,10 +35,7 @@ export async function createAtProvider(
   return withCode(ctx, charge)
 }
 
-/**
- * Asks the provider for the code of a charge that was paid although we never learned it. The code is not stored: daily
- * totals recognize such a charge by its missing code.
- */
+/** Asks for the code of a charge that was paid before we learned it. It is not stored: see daily-totals.ts. */
 export async function withCode(ctx: Context, charge: Charge): Promise<Charge> {
   if (charge.emv !== '') return charge
   const { id, accountId, provider } = charge
@@ -54,10 +48,7 @@ export async function withCode(ctx: Context, charge: Charge): Promise<Charge> {
   }
 }
 
-/**
- * Moves to the next provider only when the current one surely has no charge that could be paid, so that one deposit
- * never has two codes.
- */
+/** Moves on only when the provider surely has no charge that could be paid: a deposit never has two codes. */
 async function createWithFailover(
   ctx: Context,
   first: Provider,
@@ -160,12 +151,10 @@ async function intentFault(ctx: Context, chargeId: string, error: unknown): Prom
     : unreachable(error)
 }
 
-/** Nobody knows whether the provider made the charge. */
 export function notConfirmed(cause?: ProviderError): Fault {
   return unavailable('The payment provider did not confirm the charge, please try again', cause)
 }
 
-/** No provider made a charge. */
 export function unreachable(cause: ProviderError): Fault {
   return unavailable('The payment provider cannot be reached, please try again', cause)
 }

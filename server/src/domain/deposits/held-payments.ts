@@ -10,11 +10,9 @@ import type { SuspenseKind } from './book-payments.ts'
 // that was refunded is neither held nor kept.
 
 export type HeldMoney = {
-  /** Waits for the operator's decision. */
   heldCents: Cents
   /** The operator decided: it was credited to an account or written off. */
   keptCents: Cents
-  /** It went back to the payer. */
   returnedCents: Cents
 }
 
@@ -24,7 +22,6 @@ export const NOTHING_HELD: HeldMoney = { heldCents: 0, keptCents: 0, returnedCen
 const OWN_EXCEPTION = `
   x.payment_id = p.id and x.refund_id is null and x.kind not in ('foreign_refund', 'undone_refund')`
 
-/** By the charge's id, for the charges $1 that have any. */
 export const SELECT_HELD = `
   select
     ${hexId('p.charge_id')} as id,
@@ -51,7 +48,6 @@ export async function readHeld(core: Core, chargeIds: string[]): Promise<Map<str
   return new Map(rows.map(({ id, ...held }) => [id, held]))
 }
 
-/** For one charge, within a snapshot. */
 export async function readHeldIn(tx: Tx, chargeId: string): Promise<HeldMoney> {
   const [row] = await tx.rows<HeldMoney>(SELECT_HELD, [[uuidFromHex(chargeId)]])
   if (!row) return NOTHING_HELD
@@ -66,7 +62,6 @@ type HeldFacts = {
   amountCents: Cents
   kind: SuspenseKind
   heldAt: Date
-  /** Whether it was credited to the charge's own account. */
   isOwn: boolean
 }
 type Released = { resolvedAt: Date; resolution: Exclude<Resolution['how'], 'charge_account'> }

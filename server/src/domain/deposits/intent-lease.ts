@@ -7,7 +7,6 @@ import type { StoredCharge } from './charge-reads.ts'
 
 // Between the intent and the provider's answer, a charge belongs to one process. Here it changes its owner.
 
-/** Works on an intent of this process. */
 export async function holdIntent<Result>(ctx: Context, chargeId: string, work: () => Promise<Result>): Promise<Result> {
   ctx.heldIntents.add(chargeId)
   try {
@@ -17,10 +16,7 @@ export async function holdIntent<Result>(ctx: Context, chargeId: string, work: (
   }
 }
 
-/**
- * Continues an intent that no process works on; undefined when one does. A live process is assumed to work on it still.
- * For our own intents we check memory, because a release may have failed to commit.
- */
+/** Undefined while a process works on it. Our own intents are looked up in memory: a release may have failed. */
 export async function claimIntent<Result>(
   ctx: Context,
   charge: StoredCharge,

@@ -22,12 +22,10 @@ export type IntentResult = Opened | KeyUsed | NameTaken
 
 type Opened = { kind: 'opened' }
 
-/** Another charge has the external id. */
 export type NameTaken = { kind: 'external_id_taken'; holder: NameHolder }
 
 export type NameHolder = Pick<StoredCharge, 'paymentLinkId' | 'status' | 'createdAt' | 'openingInstance'>
 
-/** An earlier request has the idempotency key. */
 export type KeyUsed = { kind: 'key_used'; isSameRequest: boolean; charge: StoredCharge }
 
 const IDEMPOTENCY_MS = 24 * 3_600_000
@@ -37,10 +35,7 @@ export const INTENT_TIMEOUT_MS = 60_000
 
 const OPENED: Opened = { kind: 'opened' }
 
-/**
- * Stores new intents in one statement. Undefined stands for those that must go through insertIntents(): another request
- * has their key or external id, or had it a moment ago.
- */
+/** Stores new intents in one statement. Undefined: insertIntents() must decide who has the key or the external id. */
 export async function openIntents(core: Core, intents: Intent[]): Promise<(Opened | undefined)[]> {
   const candidates = withoutRivals(intents)
   const stored = new Set(candidates)
@@ -55,7 +50,6 @@ export async function openIntents(core: Core, intents: Intent[]): Promise<(Opene
   return intents.map((intent) => (stored.has(intent) ? OPENED : undefined))
 }
 
-/** Stores intents, or tells which earlier request has what they ask for. */
 export async function insertIntents(tx: Tx, now: Date, intents: Intent[]): Promise<IntentResult[]> {
   const results = new Map<Intent, IntentResult>()
   let waiting = intents
@@ -126,12 +120,8 @@ const IS_FREE = `(
     ) is null`
 
 /**
- * Unique keys decide: the first insert wins, also between processes, where the second waits for the first one's commit.
- * Each part reads what the part before it inserted, and sorts it, so that all processes lock rows in the same order.
- *
- * `ifTaken` is for an intent that loses its external id to another process after it won its key. Its key would be left
- * without a charge, and no foreign key forbids that. A taken external id is looked for first, so that only a race gets
- * there.
+ * Unique keys decide, also between processes. Each part sorts, so that all processes lock rows in the same order.
+ * `ifTaken` is for an intent that won its key and then lost its external id in a race.
  */
 function storeSql(ifTaken: '' | 'on conflict do nothing'): string {
   return `
@@ -169,7 +159,6 @@ const STORE_OR_FAIL = prepared(storeSql(''))
 /** The transaction deletes such a key: see freeKeys(). */
 const STORE_INTENTS = prepared(storeSql('on conflict do nothing'))
 
-/** Resolves to the intents that were not stored. */
 async function storeIntents(db: Pick<Tx, 'rows'>, sql: string, now: Date, intents: Intent[]): Promise<Intent[]> {
   const dueAt = new Date(now.getTime() + INTENT_TIMEOUT_MS)
   const rows = await db.rows<{ id: string }>(sql, [...valuesOf(COLUMNS, intents), dueAt])
@@ -184,10 +173,7 @@ function hasKey(intent: Intent): intent is KeyedIntent {
   return intent.idempotency !== null
 }
 
-/**
- * Deletes keys that ended, those of intents that lost their external id, and those whose attempt failed: its caller was
- * told so.
- */
+/** Deletes keys that have ended, whose attempt failed, or whose intent lost its external id. */
 async function freeKeys(tx: Tx, now: Date, intents: KeyedIntent[]): Promise<void> {
   if (intents.length === 0) return
   await tx.run(
@@ -208,7 +194,6 @@ async function freeKeys(tx: Tx, now: Date, intents: KeyedIntent[]): Promise<void
   )
 }
 
-/** Keys from this time and before have ended. */
 function endOfKeys(now: Date): Date {
   return new Date(now.getTime() - IDEMPOTENCY_MS)
 }
@@ -260,12 +245,10 @@ const KEYS: SharedRead<{ name: string }> = {
   keyOf: ({ name }) => name,
 }
 
-/** Whether an earlier request has this key, perhaps one that has ended. */
 export async function isKeyUsed(core: Core, accountId: string, key: string): Promise<boolean> {
   return (await core.readShared(KEYS, `${accountId} ${key}`)) !== undefined
 }
 
-/** The earlier request with this key, if there is one. */
 export async function findKeyHolder(core: Core, accountId: string, idempotency: Idempotency) {
   const [holder] = await query<KeyHolder>(
     core.pool,

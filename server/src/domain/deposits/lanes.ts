@@ -18,7 +18,6 @@ export type DepositLanes = {
   heldIntents: Set<string>
   /** False: see markPending(). */
   acceptances: Lane<Acceptance, boolean>
-  /** Intents that no provider made a charge of. */
   endedIntents: Lane<IntentEnd>
   settlements: Settlements
   /** What notifications name. When a call resolves, its hints are stored as checks. */
@@ -26,26 +25,19 @@ export type DepositLanes = {
   finishedChecks: Lane<FinishedCheck>
   hintFollower: WorkerSlot<HintFollower>
   receivedLists: ReceivedLists
-  /** Status checks at the provider, shared by simultaneous callers. */
   checkCalls: SingleFlight<Checked>
-  /** Queries of one charge, by account and payment link. */
   queries: SingleFlight<Queried>
-  /** Notifies open payment pages. */
   chargeWatch: ChargeWatch
   pendingLimit: PendingLimit
 }
 
 /** Asks about hints as soon as they are stored. While no check worker runs, hints wait in the queue of checks. */
 export type HintFollower = {
-  /** How many more it takes now. */
   room(): number
   follow(checks: Check[]): void
 }
 
-/**
- * What a status check came to. 'unpaid': nothing changed. 'changed': the charge must be read again. `ended` is the
- * claimed check that ended in the settlement.
- */
+/** 'changed': the charge must be read again. `ended` is the claimed check that ended in the settlement. */
 export type Checked = { outcome: 'unpaid' | 'changed'; ended?: Check | undefined }
 
 /** What a query came to. `check`: whether the provider was asked, which it is about a PENDING charge. */

@@ -8,7 +8,6 @@ export type NotificationHealth = {
   lastAt: Date | null
   /** Payments since the last notification, counted up to MAX_COUNTED. */
   paymentsSince: number
-  /** So many payments arrived without a notification that notifications do not reach us. */
   isSilent: boolean
 }
 
@@ -22,7 +21,6 @@ const SILENT_AFTER_PAYMENTS = 3
 const LOOK_BACK_MS = 24 * 3_600_000
 const MAX_COUNTED = 1_000
 
-/** Records when each provider last notified us, without delaying the notification's answer. */
 export function makeNotificationLog(core: Core): { received(provider: string): void } {
   const writtenAtMs = new Map<string, number>()
   return {
@@ -69,7 +67,6 @@ export async function notificationHealth(tx: Tx, now: Date, providers: string[])
   return rows.map((row) => ({ ...row, isSilent: row.paymentsSince >= SILENT_AFTER_PAYMENTS }))
 }
 
-/** For operators: what is wrong, and where to look. */
 export function silenceText({ provider, lastAt, paymentsSince }: NotificationHealth): string {
   const since = lastAt ? `since its last notification at ${lastAt.toISOString()}` : 'and it has never notified us'
   const advice = 'check that it can reach PUBLIC_URL/callbacks, and that its certificate is trusted there'

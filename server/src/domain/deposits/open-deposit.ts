@@ -34,10 +34,7 @@ const NO_PROVIDER = new ProviderError('unreachable', 'no provider can be called'
 const REFUSED = unreachable(NO_PROVIDER)
 const UNDECIDED = notConfirmed(NO_PROVIDER)
 
-/**
- * The intent is stored first, then the provider makes the charge, then the charge becomes PENDING. After a crash at any
- * point, a request with the same idempotency key finds the intent and continues with the same txid.
- */
+/** After a crash at any point, a request with the same idempotency key continues with the same txid. */
 export async function openDeposit(
   ctx: Context,
   caller: Caller,
@@ -75,10 +72,7 @@ function tryPrice(core: Core, caller: Caller, valueCents: Cents): Price | Fault 
   }
 }
 
-/**
- * A deposit that was opened before is answered, although its price or limits have changed or no provider can be called.
- * A new one is refused.
- */
+/** Answers a deposit that was opened before, although terms changed or no provider can be called. */
 async function replay(
   ctx: Context,
   accountId: string,

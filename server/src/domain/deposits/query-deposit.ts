@@ -23,9 +23,8 @@ import type { Queried } from './lanes.ts'
 const QUERY_TIMEOUT_MS = 3_000
 
 /**
- * A PENDING charge is checked with the provider first. The check begins after the query does, so the answer includes a
- * payment that the provider confirmed before. If the provider is down, the check fails or takes too long, the answer is
- * the stored charge and says so. Simultaneous queries of one charge share all of it, and get the same object.
+ * Checks a PENDING charge with the provider first, and answers what is stored if that fails or takes too long.
+ * Simultaneous queries of one charge share all of it, and get the same object.
  */
 export async function queryDeposit(ctx: Context, accountId: string, paymentLinkId: string): Promise<Queried> {
   try {
@@ -109,7 +108,6 @@ const PROBE_MS = 60_000
 async function cancelAbsent(ctx: Context, provider: Provider, charge: Charge): Promise<StoredCharge | undefined> {
   const now = ctx.now()
   const window = { from: new Date(now.getTime() - PROBE_MS), to: now }
-  // One page is enough.
   for await (const _ of provider.listReceived(window, () => {})) break
   const canceled = await transact(ctx.pool, async (tx) => {
     const closed = await endCharge(tx, now, charge.id, { from: 'PENDING', to: 'CANCELED' })

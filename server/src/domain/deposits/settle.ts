@@ -15,13 +15,10 @@ import { LOCKED_COLUMNS } from './charge-reads.ts'
 import { markDecided } from './exception-states.ts'
 
 export type Settled = {
-  /** Ids of the charges completed by this call. */
   completed: string[]
   /** How many of these were completed by a payment in suspense. */
   matched: number
-  /** Payments that completed no charge and wait for the operator. */
   excepted: { endToEndId: string; kind: SuspenseKind }[]
-  /** Payments that were recorded before and do not change. */
   known: number
   /** Payments that are recorded under another provider. One Pix is booked once, so these are not booked. */
   duplicates: Duplicate[]
@@ -63,10 +60,7 @@ export async function settle(tx: Tx, now: Date, payments: ReceivedPayment[]): Pr
   }
 }
 
-/**
- * Completes a charge from suspense by an operator's decision, whatever the amount. The caller holds the locks of the
- * charge and the exception, has seen that neither has ended, and resolves the exception.
- */
+/** Completes a charge by an operator's decision. The caller holds both locks, and resolves the exception. */
 export async function completeFromSuspense(tx: Tx, now: Date, match: Omit<Matched, 'kind'>): Promise<void> {
   await bookPayments(tx, now, [{ kind: 'matched', ...match }])
 }
@@ -156,10 +150,7 @@ function matchable(recorded: Map<string, Recorded>, charges: Map<string, LockedC
   }
 }
 
-/**
- * Those whose exception is open, and stays open until we commit. Not those with a refund that is DONE or PROCESSING:
- * what is left of them is less than the charge's value.
- */
+/** Those whose exception stays open until we commit, and that no refund has reduced. */
 async function lockHeld(tx: Tx, candidates: Held[]): Promise<Held[]> {
   if (candidates.length === 0) return []
   const ids = candidates.map(({ heldBy }) => heldBy)
@@ -176,7 +167,6 @@ async function lockHeld(tx: Tx, candidates: Held[]): Promise<Held[]> {
   return candidates.filter(({ heldBy }) => open.has(heldBy))
 }
 
-// Rare, so one by one.
 async function resolveMatched(tx: Tx, now: Date, matched: Matched[]): Promise<void> {
   for (const { heldBy, charge, payment } of matched) {
     await markDecided(tx, now, {

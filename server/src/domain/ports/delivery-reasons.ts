@@ -1,7 +1,4 @@
-/**
- * Why a webhook was not delivered, or is disabled. Programs branch on the code; the text is for people. `detail` is the
- * value that the text mentions, if any: an address, a time, the code of another error.
- */
+/** Programs branch on the code; the text is for people. `detail` is the value that the text mentions. */
 export type Reason = { code: ReasonCode; text: string; detail: string | null }
 
 /** The dashboard has a text for each; codes.test.ts compares. */

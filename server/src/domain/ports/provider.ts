@@ -14,7 +14,6 @@ export type Provider = {
   readonly certificateExpiresAt?: Date | undefined
   /** Creates the charge, or finds the one that an earlier call with this txid created. Else throws ProviderError. */
   create(request: ProviderChargeRequest): Promise<ProviderCharge>
-  /** Asks the provider for the charge as it is now. */
   check(txid: string, options?: { onBehalfOf?: string | undefined }): Promise<ProviderCharge | 'absent'>
   /** 'not_active': it was paid or withdrawn before; check() tells which. */
   cancel(txid: string, options?: { onBehalfOf?: string | undefined }): Promise<'withdrawn' | 'not_active' | 'absent'>
@@ -30,14 +29,10 @@ export type Provider = {
   ): AsyncIterable<ReceivedPayment[]>
   /** Safe to repeat with the same refundId (at most 35 letters and digits). */
   refund(request: ProviderRefundRequest): Promise<ProviderRefund>
-  /** Asks the provider for the refund as it is now. */
   checkRefund(request: { endToEndId: string; refundId: string }): Promise<ProviderRefund | 'absent'>
   /** Asks the provider to post to this URL when a Pix arrives. */
   registerNotifications(url: string): Promise<void>
-  /**
-   * What to ask about after a notification, whose other contents are never trusted. 'refused': it is surely not from
-   * this provider. Throws Fault('bad_request') for a body that this provider would never send.
-   */
+  /** What to ask about. 'refused': surely not from this provider. Throws for a body that it would never send. */
   readNotification(request: NotificationRequest): Promise<Hint[] | 'refused'>
   /** False when create() for this account would be refused at once, because its share of the budget is used up. */
   hasRoomFor(accountId: string): boolean
@@ -91,7 +86,6 @@ export type UnreadEntry = {
   endToEndId: string | null
   /** It claims to be a received Pix; otherwise even that is unknown. */
   isMoney: boolean
-  /** Null if that cannot be read either. */
   occurredAt: Date | null
   text: string
 }
@@ -105,13 +99,9 @@ export function wholeRefundOf({ givenBack, amountCents }: ReceivedPayment): Prov
   return { refundId: WHOLE_REFUND, amountCents, status: givenBack === 'all' ? 'done' : 'failed', reason: null }
 }
 
-/** The id is null if that cannot be read either. */
 export type UnreadRefund = { refundId: string | null; text: string }
 
-/**
- * Adapters may ask for this much more than a window on either side: providers round, or compare another time of a Pix
- * than they show. What a list shows beyond it, nobody asked for.
- */
+/** Adapters may ask for this much more than a window on either side, because providers round times. */
 export const LIST_MARGIN_MS = 60_000
 
 export type ProviderRefund = {
@@ -124,7 +114,6 @@ export type ProviderRefund = {
 /** As it arrived, because signatures cover the bytes. Header names are in lower case. */
 export type NotificationRequest = { headers: Record<string, string | string[] | undefined>; body: Buffer }
 
-/** Which charge or which Pix to ask about. */
 export type Hint = {
   txid: string | null
   endToEndId: string | null

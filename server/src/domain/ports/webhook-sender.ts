@@ -5,7 +5,6 @@ export type WebhookSender = {
   send(request: WebhookRequest): Promise<WebhookAnswer>
   /** Why a URL is refused as written. What its name resolves to is checked at each delivery. */
   check(url: string): { reason: Reason } | undefined
-  /** Aborts requests in flight. */
   close(): Promise<void>
 }
 

@@ -25,7 +25,6 @@ export type Closing = {
 
 export type ClosingFilter = {
   provider?: string | undefined
-  /** Days such as 2026-01-31, both included. */
   from?: string | undefined
   to?: string | undefined
   limit: number
@@ -56,7 +55,6 @@ export async function insertClosing(tx: Tx, now: Date, day: string, comparison: 
   return revision
 }
 
-/** Newest day first. */
 export async function listClosings(core: Core, filter: ClosingFilter): Promise<Closing[]> {
   for (const day of [filter.from, filter.to]) {
     if (day !== undefined && !isDay(day))

@@ -37,10 +37,7 @@ export type RefundComparison = {
 /** How many more refunds may be asked about by id. */
 export type Allowance = { left: number }
 
-/**
- * Compares the refunds of payments that both sides have, in both directions. If the provider lists the refunds of a
- * payment, they are compared by id. If not, it is asked about each of ours, and its word on the total is compared.
- */
+/** Compares by id where the provider lists refunds; otherwise asks about each of ours and compares the total. */
 export async function compareRefunds(
   core: Core,
   provider: Provider,
@@ -84,7 +81,6 @@ function unreadOf(payment: ReceivedPayment): ComparisonDifference[] {
   })
 }
 
-/** Pure. */
 function compareListed(
   payment: ReceivedPayment,
   listed: ProviderRefund[],
@@ -106,10 +102,7 @@ function compareListed(
   ]
 }
 
-/**
- * Pure. A refund that is done at the provider and still in progress with us is no difference: we will hear of it. A
- * refund made without us is named until an operator has decided who bears it; in mode 'read' the two sides agree.
- */
+/** Pure. One that is still in progress with us is no difference. One made without us is, until it is decided. */
 function compareRefund(
   payment: ReceivedPayment,
   row: OurRefund,
@@ -195,7 +188,6 @@ function otherAmount(payment: ReceivedPayment, row: OurRefund, amountCents: Cent
   return differ(payment, 'refund_other_amount', `${theirs}, our books ${row.amountCents}`)
 }
 
-/** By payment. */
 async function readRefunds(core: Core, booked: Booked[], startedAt: Date): Promise<Map<string, OurRefund[]>> {
   const rows = await query<OurRefund>(
     core.pool,

@@ -17,7 +17,6 @@ import { addDifference, addDifferences, type ComparisonDifference, type Differen
 import type { Core } from '../core/core.ts'
 import type { Context } from '../context.ts'
 
-/** What a provider says it received in a window, beside what our books say. */
 export type Comparison = Window & Tally & { provider: string; settledCount: number; settledTotalCents: Cents }
 
 export type Tally = DifferenceList & {
@@ -54,7 +53,6 @@ const MAX_ENTRIES_KNOWN = 10_000
 const ROWS_AT_ONCE = 5_000
 // A comparison reads a day, so the time limit of requests does not fit it.
 const STATEMENT_TIMEOUT_MS = 10 * 60_000
-// Clocks differ: for a payment outside every list, times this close agree.
 const DAY_MS = 24 * 3_600_000
 
 // A window is read in slices, because adapters read at most 500 pages of a list: short ones at first, and longer ones
@@ -64,7 +62,6 @@ const MIN_SPAN_MS = 60_000
 const MAX_SPAN_MS = DAY_MS
 const FEW_PAGES = 200
 
-/** What the slices of one comparison share. */
 type Run = Options & {
   mode: ImportMode
   windowSize: WindowSize
@@ -79,10 +76,7 @@ type Run = Options & {
   allowance: Allowance
 }
 
-/**
- * Compares payments and their refunds on both sides, and in mode 'book' first settles those that our books lack. It
- * counts every difference and names the first hundred.
- */
+/** In mode 'book' it first settles what our books lack. Counts every difference and names the first hundred. */
 export async function compareWindow(
   ctx: Context,
   provider: Provider,
@@ -120,7 +114,6 @@ export function makeWindowSize(): WindowSize {
   return { spanMs: FIRST_SPAN_MS }
 }
 
-/** After a window of few pages the next may be longer. */
 export function widen(size: WindowSize, pages: number): void {
   if (pages <= FEW_PAGES) size.spanMs = Math.min(MAX_SPAN_MS, size.spanMs * 2)
 }
@@ -156,7 +149,6 @@ async function compareSlice(ctx: Context, run: Run, slice: Window): Promise<Tall
     if (entry.endToEndId !== null) listed.add(entry.endToEndId)
     addUnread(tally, run, entry)
   }
-  // How many of our payments in this slice the provider listed.
   let matched = 0
   for await (const imported of importReceived(ctx, provider, slice, { mode, onUnread, signal })) {
     // Not in the tally, because a slice may be read twice, and the second time finds them booked.
@@ -219,10 +211,7 @@ function addReceived(tally: Tally, { mode, comparison }: Run, payment: ReceivedP
   for (const difference of comparePayment(mode, comparison, payment, row)) addDifference(tally, difference)
 }
 
-/**
- * Returns those that are new in this comparison. They are not counted: the slice of the time that they bear counts
- * them, and asks about those that its list lacks.
- */
+/** Returns the new ones. They are not counted here, but in the slice of the time that they bear. */
 function addStrays(tally: Tally, run: Run, slice: Window, { page, booked }: ImportedPage): ReceivedPayment[] {
   const { mode, provider, strays } = run
   const fresh = page.filter((stray) => isStray(slice, stray.occurredAt) && !strays.has(stray.endToEndId))
@@ -267,7 +256,6 @@ function comparePayment(
   return differences
 }
 
-/** A window that may have no start or no end. */
 type OpenWindow = Partial<Window>
 
 function sumBooks(core: Core, provider: string, window: OpenWindow): Promise<{ count: number; totalCents: Cents }> {
@@ -322,10 +310,7 @@ async function askAbout(tally: Tally, run: Run, slice: Window, row: Booked): Pro
   addDifference(tally, { kind: 'other_time', endToEndId: row.endToEndId, text })
 }
 
-/**
- * For a window that the provider cannot list: asks it about each of our payments in it. If the provider fails, resolves
- * to the number of payments not asked about, and the reason.
- */
+/** Asks about each payment, where the provider has no list. If that fails: how many are left, and why. */
 export async function compareUnlisted(
   core: Core,
   provider: Provider,

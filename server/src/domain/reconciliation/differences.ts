@@ -1,4 +1,3 @@
-/** Where a provider and our books disagree about one payment. */
 export type ComparisonDifference = { kind: DifferenceKind; endToEndId: string; text: string }
 
 export type DifferenceKind =

@@ -8,7 +8,6 @@ import type { Context } from '../context.ts'
 
 export type Window = { from: Date; to: Date }
 
-/** A payment in our books. */
 export type Booked = {
   paymentId: string
   provider: string
@@ -22,7 +21,6 @@ export type ImportedPage = {
   page: ReceivedPayment[]
   /** The page's payments that our books have now, by endToEndId. */
   booked: Map<string, Booked>
-  /** Those that they did not have before. */
   settled: ReceivedPayment[]
 }
 
@@ -38,12 +36,7 @@ type Options = {
 // One batch of settlements at a time, so that a payment that a caller waits for queues behind one batch, not a page.
 const CHUNK = 200
 
-/**
- * Reads what a provider received, page by page, and settles what our books lack. A page that they have costs one read
- * and no lock. A payment that cannot be booked is logged and missing from `booked`; it does not block the others.
- *
- * Stops immediately on abort, also in the middle of a call to the provider.
- */
+/** Settles what our books lack, page by page. What cannot be booked is logged, and missing from `booked`. */
 export async function* importReceived(
   ctx: Context,
   provider: Provider,
@@ -67,7 +60,6 @@ export function isStray({ from, to }: Window, at: Date): boolean {
 // Enough to find out what the provider does.
 const MAX_STRAYS_NAMED = 10
 
-/** Logs them, and returns the first few ids. */
 export function reportStrays(core: Core, provider: string, window: Window, ids: string[], count: number): string {
   const endToEndIds = ids.slice(0, MAX_STRAYS_NAMED)
   core.log.warn(

@@ -32,11 +32,7 @@ const MAX_UNREAD = 100
 
 type SweepOptions = { windowSize: WindowSize; signal?: AbortSignal | undefined }
 
-/**
- * One step of a sweep that this process has claimed: settles what the provider received since the last step, up to the
- * size of the window, and then moves the cursor. If the process dies, the next one reads the same pages again and books
- * nothing twice. 'behind': there is more to read.
- */
+/** Settles what was received since the last step, and moves the cursor. Reading a page again books nothing twice. */
 export async function advanceSweep(
   ctx: Context,
   provider: Provider,
@@ -79,7 +75,6 @@ export async function advanceSweep(
   return { state: 'behind', settled: seen.settled }
 }
 
-/** Closes the next day of the sweep if it is over; undefined if it is not. */
 export async function closeNextDay(
   ctx: Context,
   provider: Provider,
@@ -169,7 +164,6 @@ function findProviders(ctx: Context, name: string | undefined): Provider[] {
   })
 }
 
-/** Pure. */
 function daysOf(window: Window): DayPart[] {
   if (window.to <= window.from) throw new Fault('window_invalid', 'the end must be after the beginning')
   const days: DayPart[] = []

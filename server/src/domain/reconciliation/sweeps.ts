@@ -7,7 +7,6 @@ import type { Core } from '../core/core.ts'
 /** How far a provider's list of received Pix was read. */
 type Cursor = { provider: string; beganAt: Date; sweptUntil: Date; nextClosing: string; dueAt: Date }
 
-/** The cursor as one process has claimed it. */
 export type Sweep = Cursor & { claim: string }
 
 /** Our lease ended while we were busy, and another process has the provider. */
@@ -27,7 +26,6 @@ const TOLERANCE_MS = 60_000
 const CURSOR_COLUMNS = `provider, began_at as "beganAt", swept_until as "sweptUntil",
   next_closing::text as "nextClosing", due_at as "dueAt"`
 
-/** The provider's sweep, if it is due and no other process has it. */
 export async function claimSweep(core: Core, provider: string): Promise<Sweep | undefined> {
   const now = core.now()
   const { claimed, rewound } = await transact(core.pool, async (tx) => {
@@ -86,10 +84,7 @@ export async function findCursorsAhead(core: Core): Promise<Cursor[]> {
 
 type Position = Pick<Cursor, 'sweptUntil' | 'nextClosing'>
 
-/**
- * Moves back to the end of the last day that was closed after it was over, or to the beginning. Nobody knows how far
- * the list was really read, and reading it again books nothing twice. Days that were closed too early are closed again.
- */
+/** Moves back to the last day that was closed in time. Reading the list again books nothing twice. */
 async function rewindSweep(tx: Tx, now: Date, cursor: Cursor): Promise<{ from: Position; to: Position } | undefined> {
   const { provider } = cursor
   const closed = await tx.one<{ until: Date | null }>(
@@ -105,7 +100,6 @@ async function rewindSweep(tx: Tx, now: Date, cursor: Cursor): Promise<{ from: P
      where provider = $1 and swept_until = $2`,
     [provider, cursor.sweptUntil, beganAt, sweptUntil, nextClosing, now],
   )
-  // Zero if another process rewound it first.
   if (changed === 0) return undefined
   const from = { sweptUntil: cursor.sweptUntil, nextClosing: cursor.nextClosing }
   return { from, to: { sweptUntil, nextClosing } }

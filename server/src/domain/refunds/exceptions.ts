@@ -29,15 +29,10 @@ export type Exception = {
   kind: ExceptionKind
   state: ExceptionState
   provider: string
-  /** Null for an unnamed_payment. */
   endToEndId: string | null
   txid: string | null
-  /**
-   * What arrived. For a foreign_refund, what was refunded; for an undone_refund, what came back; for an
-   * unnamed_payment, the value of the charge.
-   */
+  /** What arrived, was refunded or came back; for an unnamed_payment, the value of the charge. */
   amountCents: Cents
-  /** When the payer paid; null for an unnamed_payment. */
   occurredAt: Date | null
   openedAt: Date
   /** The charge that the payment names, if it is one of ours. Of an unnamed_payment, the charge that is called paid. */
@@ -53,7 +48,6 @@ export type Exception = {
   /** What was decided, and by whom. While a refund is PROCESSING, it is not resolved yet. */
   resolution: {
     how: Resolution['how']
-    /** The account that was credited or charged. */
     accountId: string | null
     by: Actor
     reason: string
@@ -66,7 +60,6 @@ export type Exception = {
 /** The period is that of the opening. */
 export type ExceptionFilter = ListFilter & { state?: ExceptionState; kind?: ExceptionKind; provider?: string }
 
-/** Newest first. */
 export async function listExceptions(
   core: Core,
   { state, kind, provider, from, to, cursor, limit }: ExceptionFilter,
@@ -87,7 +80,6 @@ export async function listExceptions(
   return { exceptions, nextCursor }
 }
 
-/** By its id with dashes or without. */
 export async function findException(core: Core, text: string): Promise<Exception> {
   const id = hexFromUuid(text.toLowerCase())
   const [exception] = isHexId(id)

@@ -8,7 +8,6 @@ import { holdBalances, type LedgerKey } from '../ledger/ledger.ts'
 import { WHOLE_REFUND, wholeRefundOf, type ProviderRefund, type ReceivedPayment } from '../ports/provider.ts'
 import { recordExternalRefund, UNDONE_JOINS, type ExternalRefund, type Refund } from './refund-states.ts'
 
-/** A payment with the refunds that its provider lists. */
 export type Reporting = Pick<ReceivedPayment, 'provider' | 'endToEndId'> & { refunds: ProviderRefund[] }
 
 /** One refund that a provider lists, beside the last of ours of that id that did not FAIL. */
@@ -54,7 +53,6 @@ async function recordReports(tx: Tx, now: Date, payments: Reporting[]): Promise<
   const cash = foreign.map(({ provider }): LedgerKey => ({ kind: 'cash', provider }))
   await holdBalances(tx, [...cash, { kind: 'missing' }, { kind: 'suspense' }])
   let opened = 0
-  // Rare, so one by one.
   for (const report of foreign) {
     const exceptionId = report.isWhole ? (exceptions.get(report.paymentId) ?? null) : null
     // An exception holds its payment's money once: a second refund of all of it is missing money.

@@ -56,10 +56,7 @@ async function bookAnswer(core: Core, check: ClaimedRefund, end: RefundEnd): Pro
   core.log.warn(fields, 'a provider contradicted itself about a refund; asked about it by itself, it agrees with us')
 }
 
-/**
- * 'known': our books say the same. 'refunded': the money of an undone refund went to its payer before anybody decided
- * on it. 'overtaken': the lease is over, and the answer of whoever has the check now is newer.
- */
+/** 'known': our books say the same. 'refunded': before anybody decided. 'overtaken': the lease is over. */
 async function applyAnswer(tx: Tx, now: Date, check: ClaimedRefund, { status }: RefundEnd) {
   const { paymentId, chargeId, provider, providerRefundId, amountCents, id } = check.refund
   const charge = chargeId === null ? null : uuidFromHex(chargeId)

@@ -6,7 +6,6 @@ import { CHARGE_COLUMNS, type StoredCharge } from '../deposits/charge-reads.ts'
 import { dataOf, DEPOSIT_REFUNDED } from '../webhooks/event-kinds.ts'
 import { insertEvents, type NewEvent } from '../webhooks/events.ts'
 
-/** A refund that is DONE. */
 export type DoneRefund = {
   id: string // 32 hexadecimal digits
   providerRefundId: string
@@ -29,11 +28,7 @@ export async function recordRefunded(tx: Tx, now: Date, refund: DoneRefund): Pro
   await insertEvents(tx, now, [refundEvent(now, { ...refund, chargeId }, charge)])
 }
 
-/**
- * The subject of its event: the refund as its provider knows it, and how often the provider had made it and taken it
- * back. A refund that is not in a restored backup is booked again from the provider's list, in another row.
- * REFUND_SUBJECT of audit/events.ts must give the same.
- */
+/** As its provider knows it, so a refund that a restored backup lacks keeps its name. REFUND_SUBJECT does the same. */
 export function refundSubject(refund: Pick<DoneRefund, 'providerRefundId' | 'madeBefore'> & { chargeId: string }) {
   const { chargeId, providerRefundId, madeBefore } = refund
   const digest = createHash('sha256').update(`${chargeId} ${providerRefundId} ${madeBefore}`).digest('hex')

@@ -22,10 +22,8 @@ export type Refund = {
   madeBefore: number
   endToEndId: string
   paymentId: string // a UUID, as stored
-  /** The charge that the refunded payment completed. */
   chargeId: string | null
   paymentLinkId: string | null
-  /** The account that bears it. */
   accountId: string | null
   exceptionId: string | null
   amountCents: Cents
@@ -45,7 +43,6 @@ export type Refund = {
   /** Why the last attempt could not decide it: for the operator. */
   attention: string | null
   endedAt: Date | null
-  /** The operator who ended it in the provider's place. */
   endedBy: EndedBy | null
   /** When the provider took back that it was done, which booked its money to suspense. */
   undoneAt: Date | null
@@ -75,10 +72,7 @@ export type NewRefund = {
   leasedUntil: Date
 } & ({ source: 'balance'; accountId: string } | { source: 'suspense'; exceptionId: string })
 
-/**
- * Sets the money aside, so that it cannot be promised twice. Undefined when another refund has the idempotency key.
- * Refused when the balance is too small.
- */
+/** Sets the money aside. Undefined when another refund has the key. Refused when the balance is too small. */
 export async function reserveRefund(tx: Tx, now: Date, actor: Actor, wanted: NewRefund): Promise<Refund | undefined> {
   const refund = await insertRefund(tx, now, { ...wanted, requestedBy: actor })
   if (!refund) return undefined
@@ -113,7 +107,6 @@ export async function requireBalance(
   throw new Fault('balance_too_small', text, { details: { balanceCents, neededCents } })
 }
 
-/** The provider's final word on a refund. */
 export type RefundEnd = { status: 'done' } | { status: 'failed'; failure: string | null }
 
 /**
@@ -238,8 +231,6 @@ export async function recordExternalRefund(tx: Tx, now: Date, seen: ExternalRefu
   return refund
 }
 
-// ---- Steps ----
-
 type RefundInsert = {
   source: Refund['source']
   requestedBy: Actor
@@ -321,9 +312,6 @@ function sourceOf({ accountId }: Refund): LedgerKey {
   return accountId === null ? { kind: 'suspense' } : { kind: 'balance', accountId }
 }
 
-// ---- Reading ----
-
-/** In SQL, madeBefore of refunds r. */
 export const MADE_BEFORE = `
   case when r.undone_exception_id is null then 0 else (
     select count(*) from refunds b
@@ -331,7 +319,6 @@ export const MADE_BEFORE = `
       and (b.created_at, b.id) < (r.created_at, r.id)
   ) end`
 
-/** In SQL, a Refund of refunds r with REFUND_JOINS. */
 export const REFUND_COLUMNS = `
   ${hexId('r.id')} as id,
   r.source,
@@ -363,10 +350,7 @@ export const REFUND_COLUMNS = `
 
 export const REFUND_JOINS = 'join payments p on p.id = r.payment_id left join charges c on c.id = r.charge_id'
 
-/**
- * In SQL, for refunds r: u is the exception of an undone one, and `again` the refund that the provider made after that.
- * Of all that are one refund to the provider, the last one has no `again`.
- */
+/** In SQL: u is the exception of an undone one, `again` the refund that the provider made after that. */
 export const UNDONE_JOINS = `
   left join exceptions u on u.refund_id = r.id and u.kind = 'undone_refund'
   left join refunds again on again.payment_id = r.payment_id and again.provider_refund_id = r.provider_refund_id
@@ -374,7 +358,6 @@ export const UNDONE_JOINS = `
 
 export const SELECT_REFUNDS = `select ${REFUND_COLUMNS} from refunds r ${REFUND_JOINS}`
 
-/** `id` is a UUID. */
 export function readRefund(tx: Tx, id: string): Promise<Refund> {
   return tx.one(`${SELECT_REFUNDS} where r.id = $1`, [id])
 }

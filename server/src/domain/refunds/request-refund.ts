@@ -33,11 +33,7 @@ export type RefundRequest = {
 
 export type RequestedRefund = { refund: Refund; replayed: boolean }
 
-/**
- * Refunds a COMPLETED deposit, in full or in part. The money is reserved and the refund stored before the provider is
- * asked, so that after a crash the worker continues with the same id. The answer is often still PROCESSING, because
- * banks take their time.
- */
+/** The refund is stored before the provider is asked: after a crash the worker continues with the same id. */
 export async function requestRefund(ctx: Context, actor: Actor, request: RefundRequest): Promise<RequestedRefund> {
   if (actor.kind === 'account' && !ctx.settings.refunds.byAccounts) {
     throw new Fault('not_enabled', 'Refunds by API key are not enabled here: ask the operator of this service for one')
@@ -65,7 +61,6 @@ export type RefundFilter = ListFilter & {
   inDoubt?: boolean
 }
 
-/** Newest first. */
 export async function listRefunds(
   core: Core,
   { accountId, paymentLinkId, status, inDoubt, from, to, cursor, limit }: RefundFilter,
@@ -88,10 +83,7 @@ export async function listRefunds(
   return { refunds, nextCursor }
 }
 
-/**
- * Ends a refund in the provider's place: the operator asked there. If the provider contradicts it later, that is booked
- * too: as a foreign_refund if the refund was made after all, as an undone_refund if it was not.
- */
+/** Ends a refund in the provider's place. If the provider contradicts it later, that is booked too. */
 export async function endUndecided(
   core: Core,
   actor: Actor,
@@ -125,7 +117,6 @@ export async function endUndecided(
 // A refund that was sent less than this ago, and is not in doubt, is left to the provider.
 const LEFT_TO_PROVIDER_MS = REFUND_ABSENT_MS
 
-/** Pure. */
 function requireUndecided(now: Date, refund: Refund, outcome: 'done' | 'failed'): void {
   const { status, sentAt, doubtedAt } = refund
   if (status !== 'PROCESSING') throw endedAlready(refund)
@@ -144,7 +135,6 @@ function endedAlready({ status, endedAt, endedBy }: Refund): Fault {
   return new Fault('refund_ended', text, { details: { status } })
 }
 
-/** By its id with dashes or without. */
 async function findRefund(tx: Tx, text: string): Promise<Refund> {
   const id = hexFromUuid(text.toLowerCase())
   const [refund] = isHexId(id) ? await tx.rows<Refund>(`${SELECT_REFUNDS} where r.id = $1`, [uuidFromHex(id)]) : []

@@ -23,10 +23,7 @@ import { findException, type Exception, type ExceptionKind } from './exceptions.
 import { requireBalance, reserveRefund, type Refund } from './refund-states.ts'
 import { refundLease, runRefund } from './run-refund.ts'
 
-/**
- * Decides where the money goes: by a transfer, or by a refund. A decision is final. A charge that is to be closed is
- * closed first: if that fails, nothing is resolved.
- */
+/** A decision is final. A charge that is to be closed is closed first: if that fails, nothing is resolved. */
 export async function resolveException(
   ctx: Context,
   actor: Actor,
@@ -56,10 +53,7 @@ export async function resolveException(
   return after
 }
 
-/**
- * The provider calls the charge paid, and the operator found out that it was not, or that the money will not come.
- * There is nothing to book. The charge expires with its next check; a Pix that comes after that still completes it.
- */
+/** Nothing is booked. The charge expires with its next check; a Pix that comes later still completes it. */
 async function giveUpUnnamed(tx: Tx, now: Date, id: string, decision: Omit<Decision, 'leasedUntil'>): Promise<void> {
   const { resolution, actor, reason } = decision
   const kind = 'unnamed_payment'
@@ -85,9 +79,7 @@ type Decision = { resolution: Resolution; actor: Actor; reason: string; leasedUn
 
 type Examined = {
   exception: LockedException
-  /** Foreign refunds that are decided with it. */
   refunds: LockedException[]
-  /** The account that gains or bears the money, if one does. */
   accountId: string | null
 }
 
@@ -137,7 +129,6 @@ function recordDecision(tx: Tx, now: Date, exception: LockedException, decided: 
   return markDecided(tx, now, { exceptionId: hexFromUuid(id), how, accountId, actor, reason, resolvedAt, details })
 }
 
-/** Pure. The account is the one that gains or bears the money, if one does. */
 function transferOf(now: Date, exception: LockedException, how: Resolution['how'], accountId: string | null): Transfer {
   // The statement of one account never shows a charge of another.
   const isForeign = accountId !== null && accountId !== exception.chargeAccountId
@@ -234,8 +225,6 @@ async function reserveSuspended(tx: Tx, now: Date, exception: LockedException, d
   return refund
 }
 
-// ---- The charge that the payment names ----
-
 /** Before the exception's own lock: everyone locks the charge first. */
 async function lockNamedCharge(tx: Tx, exceptionId: string): Promise<StoredCharge | undefined> {
   const [named] = await tx.rows<{ id: string | null }>(
@@ -278,15 +267,12 @@ async function closeCharge(ctx: Context, charge: Exception['charge']): Promise<v
   await cancelDeposit(ctx, charge.accountId, charge.paymentLinkId)
 }
 
-/** After the commit. */
 function announceMatched(ctx: Context, chargeId: string): void {
   ctx.metrics.deposits.inc({ state: 'completed' })
   ctx.chargeWatch.announce([chargeId], 'COMPLETED')
   ctx.wakeDeliveries()
   ctx.wakeChecks()
 }
-
-// ---- Reading ----
 
 /** All ids are UUIDs. */
 type LockedException = {
@@ -297,7 +283,6 @@ type LockedException = {
   provider: string
   endToEndId: string
   occurredAt: Date
-  /** A refund of the payment is DONE or PROCESSING. */
   isRefunded: boolean
   refundId: string | null
   amountCents: Cents
@@ -309,10 +294,7 @@ type LockedException = {
   isHeld: boolean
 }
 
-/**
- * With the foreign refunds that are decided with it. Locks all exceptions of the payment in the order of ids, so that a
- * decision on one sees the others.
- */
+/** Locks all exceptions of the payment in the order of ids, so that a decision on one sees the others. */
 async function lockException(tx: Tx, id: string): Promise<{ exception: LockedException; refunds: LockedException[] }> {
   const ofPayment = '= (select payment_id from exceptions where id = $1)'
   await tx.run(`select from exceptions where payment_id ${ofPayment} order by id for no key update`, [uuidFromHex(id)])

@@ -32,9 +32,7 @@ export function refundLease(now: Date): Date {
   return new Date(now.getTime() + LEASE_MS)
 }
 
-/** What is known of a refund that has not ended. */
 type Progress =
-  /** The provider is working on it. */
   | { kind: 'processing' }
   /** This attempt sent nothing and learned nothing. */
   | { kind: 'failed attempt'; error: unknown }
@@ -45,11 +43,7 @@ type Progress =
 
 type Outcome = { kind: 'ended'; end: RefundEnd; isConcluded?: true } | Progress
 
-/**
- * Asks for a new refund, or asks about one that the worker claimed; resolves to the refund after that. This may be
- * repeated in any process: the provider knows the refund by its id, and it is booked once. A refund with an unknown
- * outcome stays PROCESSING, and the worker asks again when it is due.
- */
+/** May be repeated in any process: the provider knows the refund by its id. Unknown outcomes stay PROCESSING. */
 export async function runRefund(ctx: Context, claimed: ClaimedRefund): Promise<Refund> {
   const { refund, attempts, leasedUntil } = claimed
   let outcome: Outcome
@@ -204,8 +198,6 @@ async function bookEnd(core: Core, refund: Refund, end: RefundEnd, heldUntil?: D
   return after
 }
 
-// ---- The queue of PROCESSING refunds ----
-
 export type ClaimedRefund = { refund: Refund; leasedUntil: Date; attempts: number }
 
 /** Any number of processes may claim at once: each refund goes to one of them, until its lease ends. */
@@ -224,10 +216,7 @@ export async function claimRefunds(core: Core, limit: number): Promise<ClaimedRe
   return rows.map(({ attempts, ...refund }) => ({ refund, leasedUntil, attempts }))
 }
 
-/**
- * Committed before anything is sent, so that a crash leaves a refund that may have been sent. While the request is out,
- * absent_since is null; recordProgress() restores it if the provider clearly did nothing. False if the lease is lost.
- */
+/** Committed before anything is sent: after a crash it may have been sent. False if the lease is lost. */
 export async function markSent(
   tx: Tx,
   now: Date,
@@ -285,7 +274,6 @@ async function recordProgress(core: Core, claimed: ClaimedRefund, progress: Prog
   })
 }
 
-/** On one line, as it is stored. */
 function attentionOf(error: unknown): string {
   const text = (error instanceof Error ? error.message : String(error)).replaceAll(/\p{Cc}/gu, ' ')
   return Array.from(text).slice(0, MAX_ATTENTION_LENGTH).join('') || 'unknown'

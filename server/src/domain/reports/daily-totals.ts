@@ -5,7 +5,6 @@ import { DAY_ZONE } from '../core/business-days.ts'
 import type { Core } from '../core/core.ts'
 import { CREDITS } from '../ledger/account-statement.ts'
 
-/** Deposits created in a period, and deposits paid in it. */
 export type Counts = { created: number; paid: number; paidCents: Cents; feeCents: Cents }
 export type DayCounts = Counts & { day: string }
 
@@ -20,10 +19,7 @@ const MAX_BATCHES = 1_000
 // Accounts that are counted at the same time, so that an operator's request leaves connections to others.
 const AT_ONCE = 4
 
-/**
- * Adds new deposits to the totals of one account, or of all with null. Adding up a million takes seconds, so each
- * deposit is added once, by the first request that needs it. Settling does not pay for it.
- */
+/** Each deposit is added once, by the first request that needs it, so that settling does not pay for it. */
 export async function refreshDailyTotals(core: Core, accountId: string | null): Promise<void> {
   const now = core.now()
   const uncounted = await findUncounted(core, now, accountId)

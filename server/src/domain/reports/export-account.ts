@@ -9,12 +9,10 @@ import type { Core } from '../core/core.ts'
 const PAGE_ROWS = 500
 
 type List = {
-  /** Before all ids. */
   first: string
   sql: string
 }
 
-/** By name: the rows of account $1. */
 const LISTS: Record<string, List> = {
   terms_history: byNumber(
     `select id, to_jsonb(t) - '{account_id,set_by}'::text[] as row from account_terms t where account_id = $1`,

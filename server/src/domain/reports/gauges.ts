@@ -6,7 +6,6 @@ import type { ExceptionKind } from '../refunds/exceptions.ts'
 import { notificationHealth, type NotificationHealth } from '../deposits/notifications.ts'
 import type { Core } from '../core/core.ts'
 
-/** What the database says of the service: queues, delays, and what operators must decide. */
 export type Gauges = {
   exceptionsOpen: { kind: ExceptionKind; count: number }[]
   ledger: { kind: (typeof WATCHED)[number]; cents: Cents }[]
@@ -83,7 +82,6 @@ function readQueue(tx: Tx, now: Date, table: 'checks' | 'refunds' | 'refund_chec
   )
 }
 
-// By webhook, because the index is.
 function readDeliveries(
   tx: Tx,
   now: Date,

@@ -14,17 +14,14 @@ import type { Context } from '../context.ts'
 
 export type Overview = {
   balanceCents: Cents
-  /** Of the counts, see read-report.ts. */
   ageSeconds: number | null
   today: Counts
   /** What was paid yesterday until the present time of day, to compare today with. */
   yesterdaySoFarCents: Cents
   last30: Counts
   previous30: Counts
-  /** The last 30, oldest first, also those without deposits. */
   days: DayCounts[]
   latest: Deposit[]
-  /** Of the latest. */
   held: Map<string, HeldMoney>
   attention: Attention[]
 }
@@ -78,7 +75,6 @@ export type OperatorOverview = {
   /** By their receiver, or after days of failures. Those that somebody disabled are left out. */
   disabledWebhooks: number
   suspenseCents: Cents
-  /** Refunded by a provider without us, and not yet charged to anybody. */
   missingCents: Cents
   today: Counts
   days: DayCounts[]
@@ -109,7 +105,6 @@ async function readSums(core: Core): Promise<Omit<OperatorOverview, 'ageSeconds'
   return { ...sums, today, days, lastClosing }
 }
 
-/** As of the last refresh. */
 async function readPeriods(core: Core, accountId: string | null) {
   const wanted = daysUntil(dayOf(core.now()), 2 * SHOWN_DAYS)
   const totals = await readDailyTotals(core, accountId, wanted[0]!)
@@ -160,7 +155,6 @@ function sum(days: Counts[]): Counts {
   return total
 }
 
-/** Most urgent first. */
 async function readAttention(core: Core, accountId: string): Promise<Attention[]> {
   const now = core.now()
   const rows = await query<Attention>(

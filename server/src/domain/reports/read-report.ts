@@ -8,10 +8,7 @@ export type Report<Result> = { result: Result; ageSeconds: number | null }
 /** Older data would puzzle whoever looks at them. A standby that is so far behind has a problem. */
 const MAX_AGE_SECONDS = 60
 
-/**
- * Reads from the standby, if there is one and it keeps up; otherwise from the primary. Only for what may be old: never
- * for a charge, a balance, or anything that money depends on.
- */
+/** Only for what may be old: never for a charge, a balance, or anything that money depends on. */
 export async function readReport<Result>(core: Core, read: (core: Core) => Promise<Result>): Promise<Report<Result>> {
   const { standby } = core
   if (!standby) return { result: await read(core), ageSeconds: null }

@@ -15,7 +15,6 @@ import { refundSubject } from '../refunds/refund-events.ts'
 import { SELECT_REFUNDS, type Refund } from '../refunds/refund-states.ts'
 import type { Core } from '../core/core.ts'
 
-/** Something that happened to a deposit. */
 export type Moment = { at: Date } & (
   | { kind: 'created'; provider: string; valueCents: Cents; feeCents: Cents }
   | { kind: 'paid'; endToEndId: string; valueCents: Cents; timing: Timing }
@@ -30,7 +29,6 @@ export type Moment = { at: Date } & (
   | { kind: 'next_check'; attempts: number }
 )
 
-/** How a charge ends without a payment. */
 type End = 'expired' | 'canceled'
 
 /** In time is also what the payer paid in time and the provider reported after the end. */

@@ -63,7 +63,6 @@ export function invitationLink(publicUrl: string, token: string): string {
   return `${publicUrl}/sign-up?invitation=${token}`
 }
 
-/** Newest first. */
 export function listInvitations(core: Core): Promise<Invitation[]> {
   return query<Invitation>(core.pool, `select ${COLUMNS} from invitations order by id desc limit $1`, [MAX_LISTED])
 }

@@ -7,7 +7,6 @@ import { Fault } from '../../base/fault.ts'
 export type PasswordOwner = {
   email: string
   name: string
-  /** The service's own URL. */
   publicUrl?: string
 }
 
@@ -93,7 +92,6 @@ function unmasked(text: string): string {
   return text.replaceAll(/[@431!0$57]/g, (sign) => 'aaeiiosst'.charAt(masks.indexOf(sign)))
 }
 
-/** Without accents, signs and case. */
 function plain(text: string): string {
   return text
     .normalize('NFKD')

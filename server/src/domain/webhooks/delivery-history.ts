@@ -25,7 +25,6 @@ import { eventName, parseEventName } from './events.ts'
 export type EventDelivery = {
   webhookId: string
   state: DeliveryState
-  /** Since it was last queued. */
   attempts: number
   nextAttemptAt: Date | null
   endedAt: Date | null
@@ -40,11 +39,9 @@ export type EventRecord = {
   deliveries: EventDelivery[]
 }
 
-/** A delivery with its event, its webhook and the outcome of its last attempt. */
 export type DeliveryRecord = EventDelivery & {
   eventId: string
   kind: string
-  /** Of the deposit that the event is about. */
   paymentLinkId: string | null
   webhookName: string
   lastStatus: number | null
@@ -194,7 +191,6 @@ export type FailingWebhook = {
 // A longer queue is the same news.
 const MAX_PENDING_COUNTED = 10_000
 
-/** For the operator: failing or disabled webhooks of all accounts, newest first. */
 export async function listFailingWebhooks(
   core: Core,
   { cursor, limit }: { cursor?: string; limit: number },
@@ -223,8 +219,6 @@ export async function listFailingWebhooks(
   const { items: webhooks, nextCursor } = page(rows, limit, ({ webhookId }) => hexFromUuid(webhookId))
   return { webhooks, nextCursor }
 }
-
-// ---- Rows ----
 
 const EVENT_COLUMNS = `
   v.id, v.subject_id as "subjectId", (select a.email from accounts a where a.id = v.account_id) as email, v.kind, v.body, v.created_at as "createdAt",

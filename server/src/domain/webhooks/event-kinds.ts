@@ -147,7 +147,6 @@ export const SENT_KINDS = Object.keys(EVENTS) as SentKind[]
 export type EventKind = Exclude<SentKind, 'WEBHOOK_TEST'>
 export const EVENT_KINDS = SENT_KINDS.filter((kind) => kind !== 'WEBHOOK_TEST')
 
-/** The `data` of an event. */
 export function dataOf<Facts>(fields: EventFields<Facts>, facts: Facts): object {
   const data: Record<string, unknown> = {}
   for (const [name, field] of Object.entries(fields)) data[name] = field.valueOf(facts)

@@ -5,10 +5,7 @@ import type { ListFilter } from '../core/cursor.ts'
 
 // Lists events and deliveries that match a filter, a page at a time, without reading all of them.
 
-/**
- * pending: queued, and not tried since. retrying: queued, and the last attempt failed. delivered, failed: no longer
- * queued. A queued delivery is in one of the first two states, whatever an earlier delivery of the event ended in.
- */
+/** pending: not tried since it was queued. retrying: the last attempt failed. The others are no longer queued. */
 export const DELIVERY_STATES = ['pending', 'retrying', 'delivered', 'failed'] as const
 export type DeliveryState = (typeof DELIVERY_STATES)[number]
 
@@ -25,7 +22,6 @@ type Search = DeliveryFilter & {
   accountId: AccountScope
   /** By the id of the event, and for one event by that of the webhook. */
   order: Order
-  /** Only what comes after this place. */
   after: Place
   /** One place for each event. */
   isByEvent: boolean

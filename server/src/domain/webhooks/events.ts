@@ -7,19 +7,13 @@ import type { SentKind } from './event-kinds.ts'
 export type NewEvent = {
   kind: SentKind
   accountId: string
-  /**
-   * What the event is about. A unique key allows a subject one event of each kind. The event's name follows from it, so
-   * it must come from what a backup or the provider still knows after a loss.
-   */
+  /** It must be known after a loss, because the event's name follows from it. It has one event of each kind. */
   subjectId: string
   createdAt: Date
   data: object
 }
 
-/**
- * In SQL, inserts the events of the CTE `telling`, and a delivery for each webhook that wants one. The body is stored
- * as the exact bytes that receivers get, so every attempt sends the same.
- */
+/** In SQL, inserts the events of the CTE `telling`, and a delivery for each webhook that wants one. */
 export const TELL = `
   told as (
     insert into events (id, account_id, kind, subject_id, body, created_at)
@@ -59,15 +53,11 @@ export async function insertEvents(tx: Tx, now: Date, events: NewEvent[]): Promi
   return telling.map(({ id, body }) => ({ id, body }))
 }
 
-/**
- * The id as receivers and callers see it. An event that was lost with the database, and is written again from what the
- * provider lists, has the same name: a receiver that remembers names handles it once.
- */
+/** As receivers see it. An event that is written again after a loss has the same name, so it is handled once. */
 export function eventName({ kind, subjectId }: { kind: string; subjectId: string }): string {
   return `evt_${kind}_${hexFromUuid(subjectId)}`
 }
 
-/** The event that has this name, if there is one. */
 export function parseEventName(name: string): { kind: string; subjectId: string } {
   const [, kind, hex] = /^evt_([A-Z_]+)_([0-9a-f]{32})$/.exec(name) ?? []
   if (!kind || !hex) throw new Fault('not_found', 'Event not found')

@@ -10,7 +10,6 @@ export function makeSigningSecret(): string {
   return PREFIX + randomBytes(32).toString('base64')
 }
 
-/** A secret, decoded once for many messages. */
 export type SigningKey = Buffer
 
 export function signingKey(secret: string): SigningKey {

@@ -13,10 +13,7 @@ import { findWebhook } from './webhooks.ts'
 // A person tests one webhook at a time, a deployment script a few. A silent receiver holds each test for DEADLINE_MS.
 const MAX_TESTS_AT_ONCE = 3
 
-/**
- * Lets an account do a few such things at a time, on this process: each ends in a test, and the wait for the receiver
- * must not keep the service from others. Whoever creates a webhook and then tests it takes the place first.
- */
+/** A few at a time for each account: the wait for a receiver must not keep the service from others. */
 export async function withTestPlace<Result>(
   { webhookTests }: Context,
   accountId: string,

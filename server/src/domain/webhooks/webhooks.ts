@@ -11,7 +11,6 @@ import { makeSigningSecret } from './signature.ts'
 import type { Core } from '../core/core.ts'
 import type { WebhookSender } from '../ports/webhook-sender.ts'
 
-/** A URL that an account holder wants events posted to. */
 export type Webhook = {
   webhookId: string
   name: string
@@ -22,7 +21,7 @@ export type Webhook = {
   failingSince: Date | null
   disabledAt: Date | null
   disabledReason: string | null
-  /** The reason for programs. Null on webhooks that were disabled before codes existed. */
+  /** The reason, for programs. */
   disabledCode: string | null
   /** Until then a replaced secret signs beside the new one. */
   previousSecretUntil: Date | null
@@ -50,7 +49,6 @@ export const EVENTS_RULE = `events must list at least one of ${EVENT_KINDS.join(
 export const AUTHORIZATION_RULE = 'authorization must be 1 to 1000 characters of ASCII, without spaces at its ends'
 export const AUTHORIZATION_SHAPE = /^[\x21-\x7e]([\x20-\x7e]{0,998}[\x21-\x7e])?$/
 
-/** Returns the signing secret, which is shown only once. */
 export async function createWebhook(
   core: UrlChecker,
   accountId: string,
@@ -90,7 +88,6 @@ export async function createWebhook(
   return { webhook, secret }
 }
 
-/** Those of one account, or of all accounts if it is null. `email` is that of the account. */
 export function listWebhooks(core: Core, accountId: string | null): Promise<(Webhook & { email: string })[]> {
   return query<Webhook & { email: string }>(
     core.pool,
@@ -135,9 +132,7 @@ function notFound(): never {
 
 type WebhookPatch = Partial<WebhookFields> & { enabled?: boolean }
 
-/**
- * Changes and checks only the given fields: a webhook whose URL is no longer allowed can still be disabled.
- */
+/** Checks only the given fields: a webhook whose URL is no longer allowed can still be disabled. */
 export async function updateWebhook(
   core: UrlChecker,
   accountId: string,
@@ -203,7 +198,6 @@ export async function deleteWebhook(
   })
 }
 
-/** The default name. checkFields refuses a URL that cannot be parsed. */
 export function nameFromUrl(url: string): string {
   return (URL.canParse(url) && new URL(url).host.slice(0, MAX_NAME_LENGTH)) || 'webhook'
 }
@@ -248,8 +242,6 @@ export async function canOpenNewestSecret(core: Core): Promise<boolean> {
   }
 }
 
-// ---- Enabled and disabled ----
-
 export function enableWebhook(tx: Tx, webhookId: string): Promise<Webhook> {
   return tx.one<Webhook>(
     `update webhooks set disabled_at = null, disabled_reason = null, disabled_code = null, failing_since = null
@@ -277,7 +269,6 @@ export async function disableWebhook(tx: Tx, now: Date, webhookId: string, reaso
   return disabled
 }
 
-/** Disabled by guiche itself. The audit log records it as it records what people do. */
 export async function disableFailingWebhook(tx: Tx, now: Date, webhookId: string, reason: Reason): Promise<void> {
   const [enabled] = await tx.rows<{ accountId: string }>(
     'select account_id as "accountId" from webhooks where id = $1 and disabled_at is null for no key update',
@@ -314,9 +305,6 @@ function sealed(core: Core, text: string | null, owner: string): string | null {
   return text === null ? null : core.settings.secretBox.seal(text, owner)
 }
 
-// ---- Audit log ----
-
-/** The default actor: the account that owns the webhook. */
 function holder(accountId: string): Actor {
   return { kind: 'account', name: accountId }
 }
@@ -327,10 +315,7 @@ function disabledBy(actor: Actor): Reason {
     : makeReason('disabled_by_operator', 'disabled by the operator')
 }
 
-/**
- * The audit log keeps this for ever. Paths and queries of webhook URLs often hold tokens, so it has the origin, and a
- * digest that tells whether two URLs are the same.
- */
+/** Kept for ever. URLs often hold tokens, so it has the origin and a digest. */
 function auditable(webhook: Webhook): object {
   const { name, url, eventKinds, hasAuthorization, disabledCode } = webhook
   const { origin } = new URL(url)
