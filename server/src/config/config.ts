@@ -261,6 +261,13 @@ function loadTerms(env: Env): Terms {
   return terms
 }
 
+function loadTerm(env: Env, name: keyof Terms): string | number | null {
+  const variable = termColumn(name).toUpperCase()
+  const term = TERMS[name]
+  if (term.choices) return oneOf<string>(env, variable, term.choices.map(String), String(term.default))
+  return term.default === null && !env[variable] ? null : integer(env, variable, Number(term.default), term)
+}
+
 function rateLimit(env: Env, prefix: string, fallback: Settings['rateLimit']): Settings['rateLimit'] {
   return {
     perSecond: integer(env, `${prefix}_PER_SECOND`, fallback.perSecond, { min: 0, max: 1_000_000 }),

@@ -45,7 +45,10 @@ export function makeChargeSeal(readKeys: () => string[]): ChargeSeal {
 function factsText(facts: ChargeFacts): string {
   const { paymentLinkId, accountId, originalValueCents, valueCents, feeCents, expiresAt } = facts
   let text = `${paymentLinkId} ${accountId} ${originalValueCents} ${valueCents} ${feeCents} ${expiresAt.getTime()}`
-  for (const name of OWN_NAMES) if (facts[name] !== null) text += ` ${name}=${JSON.stringify(facts[name])}`
+  for (const name of OWN_NAMES) {
+    const value = facts[name] ?? null
+    if (value !== null) text += ` ${name}=${JSON.stringify(value)}`
+  }
   return text
 }
 

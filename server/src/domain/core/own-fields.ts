@@ -24,7 +24,7 @@ export const OWN_FIELDS = {
 } as const satisfies Record<string, OwnField>
 
 export type OwnName = keyof typeof OWN_FIELDS
-export type OwnFields = Record<OwnName, string | null>
+export type OwnFields = { [Name in OwnName]?: string | null }
 
 export const OWN_NAMES = Object.keys(OWN_FIELDS) as OwnName[]
 

@@ -74,12 +74,7 @@ export async function seedHistory(
     onBatch(start + batch.length, steps.length)
   }
   const caller = { kind: 'account', keyId: null, accountName: account.name, suspendedAt: null } as const
-  const wanted = {
-    valueCents: terms.valueMinCents + 50_00,
-    externalId: null,
-    description: null,
-    expiresInSeconds: null,
-  }
+  const wanted = { valueCents: terms.valueMinCents + 50_00, expiresInSeconds: null }
   for (let made = 0; made < pending; made++)
     await openDeposit(ctx, { ...caller, ...account, scopes: [...SCOPES], overrides }, wanted, null)
   await keepAttemptPartitions(ctx)

@@ -12,7 +12,7 @@ export type ChargeStatus = 'PENDING' | 'COMPLETED' | 'EXPIRED' | 'CANCELED'
 /** OPENING is an intent that no provider has accepted yet, FAILED one that none did. Both stay internal. */
 export type StoredStatus = ChargeStatus | 'OPENING' | 'FAILED'
 
-export type StoredCharge = OwnFields & {
+export type StoredCharge = Required<OwnFields> & {
   id: string // 32 hexadecimal digits, also the provider's txid
   paymentLinkId: string
   accountId: string

@@ -85,7 +85,7 @@ function withoutRivals(intents: Intent[]): Intent[] {
   const claimed = new Set<string>()
   return intents.filter(({ charge: { accountId, externalId }, idempotency }) => {
     const key = idempotency && `key ${accountId} ${idempotency.key}`
-    const name = externalId !== null && `external id ${accountId} ${externalId}`
+    const name = externalId && `external id ${accountId} ${externalId}`
     if ((key && claimed.has(key)) || (name && claimed.has(name))) return false
     if (key) claimed.add(key)
     if (name) claimed.add(name)
@@ -204,7 +204,7 @@ function keyColumns(intents: KeyedIntent[]): unknown[][] {
 
 /** By the id of the charge that wants an external id: the charge that has it. */
 async function readNameHolders(tx: Tx, intents: Intent[]): Promise<Map<string, NameHolder>> {
-  const named = intents.map(({ charge }) => charge).filter(({ externalId }) => externalId !== null)
+  const named = intents.map(({ charge }) => charge).filter(({ externalId }) => externalId)
   if (named.length === 0) return new Map()
   const rows = await tx.rows<NameHolder & { id: string }>(
     `select n.id, c.payment_link_id as "paymentLinkId", c.status, c.created_at as "createdAt",

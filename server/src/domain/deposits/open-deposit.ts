@@ -110,7 +110,7 @@ function newCharge(
     originalValueCents: price.originalValueCents,
     valueCents: price.valueCents,
     feeCents: price.feeCents,
-    ...byOwnField((name) => request[name]),
+    ...byOwnField((name) => request[name] ?? null),
     createdAt,
     expiresAt: new Date(createdAt.getTime() + lifetimeSeconds * 1000),
     openingInstance: core.instance,
