@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { ERROR_TEXTS } from '../../web/src/base/error-code-texts.ts'
 import { ERROR_CODES, type ErrorCode } from '../src/http/server/error-codes.ts'
 import { deposit, get, UNKNOWN_ID } from './requests.ts'
-import { world } from './world.ts'
+import { DEFAULT_TERMS, world } from './world.ts'
 
 // The dashboard goes by codes, and never by the words of a text. The types of its texts make it name every reason of a
 // webhook and every action of the audit log; not every error reaches a page, so these are compared here.
@@ -67,7 +67,7 @@ test('the dashboard has a text for every code that a page can meet', () => {
 })
 
 test('every refusal under /api names its code in a header, and the body has two fields', async () => {
-  const w = await world({ settings: { terms: { ...TERMS, valueMinCents: 500 } } })
+  const w = await world({ settings: { terms: { ...DEFAULT_TERMS, valueMinCents: 500 } } })
   const { key } = await w.account()
   const refused = async (request: InjectOptions) => {
     const answer = await w.app.inject(request)
@@ -87,7 +87,7 @@ test('every refusal under /api names its code in a header, and the body has two 
 })
 
 test('the dashboard is told the code and its values in the body', async () => {
-  const w = await world({ settings: { terms: { ...TERMS, valueMinCents: 500 } } })
+  const w = await world({ settings: { terms: { ...DEFAULT_TERMS, valueMinCents: 500 } } })
   const session = await w.session(await w.account())
   const answer = await session.ask('POST', '/dashboard/api/deposit', { value: 499 })
   expect(answer.json()).toEqual({
@@ -97,13 +97,3 @@ test('the dashboard is told the code and its values in the body', async () => {
     details: { minCents: 500 },
   })
 })
-
-const TERMS = {
-  feeBps: 100,
-  feeFixedCents: 0,
-  feeMinCents: null,
-  feeMaxCents: null,
-  feeBearer: 'account',
-  valueMinCents: 1,
-  valueMaxCents: 999_999_999_999,
-} as const

@@ -12,7 +12,7 @@ import {
   withGate,
   withProvider,
 } from './requests.ts'
-import { world, type World } from './world.ts'
+import { DEFAULT_TERMS, world, type World } from './world.ts'
 
 const VALUE_ERROR = 'value must be a positive integer (cents)'
 const NOT_JSON = 'Request body is not valid JSON'
@@ -50,16 +50,6 @@ const RECORD_FIELDS = [
   'externalId',
   'description',
 ]
-const TERMS = {
-  feeBps: 100,
-  feeFixedCents: 0,
-  feeMinCents: null,
-  feeMaxCents: null,
-  feeBearer: 'account',
-  valueMinCents: 1,
-  valueMaxCents: 999_999_999_999,
-} as const
-
 describe('the two endpoints of the specification', () => {
   test('a new deposit is answered with exactly the fields of the contract, in its order', async () => {
     const w = await world()
@@ -311,7 +301,7 @@ describe('a refused deposit', () => {
   ]
 
   test('is told what is wrong, with nothing written', async () => {
-    const w = await world({ settings: { terms: { ...TERMS, valueMinCents: 100, valueMaxCents: 1_000_000 } } })
+    const w = await world({ settings: { terms: { ...DEFAULT_TERMS, valueMinCents: 100, valueMaxCents: 1_000_000 } } })
     const { key } = await w.account()
     for (const [name, body, headers, status, error] of refusals) {
       const payload = body?.startsWith('latin1:') ? Buffer.from(body.slice(7), 'latin1') : body

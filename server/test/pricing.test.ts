@@ -3,28 +3,13 @@ import { expect, test } from 'vitest'
 import { Fault } from '../src/base/fault.ts'
 import { MAX_CENTS } from '../src/base/money.ts'
 import { priceDeposit, type Price } from '../src/domain/accounts/pricing.ts'
-import { termsFor, type Terms, type TermsOverrides } from '../src/domain/core/terms.ts'
+import { TERM_NAMES, termsFor, type Terms, type TermsOverrides } from '../src/domain/core/terms.ts'
+import { DEFAULT_TERMS } from './world.ts'
 
-const DEFAULTS: Terms = {
-  feeBps: 100,
-  feeFixedCents: 0,
-  feeMinCents: null,
-  feeMaxCents: null,
-  feeBearer: 'account',
-  valueMinCents: 1,
-  valueMaxCents: MAX_CENTS,
-}
-const NO_OVERRIDES: TermsOverrides = {
-  feeBps: null,
-  feeFixedCents: null,
-  feeMinCents: null,
-  feeMaxCents: null,
-  feeBearer: null,
-  valueMinCents: null,
-  valueMaxCents: null,
-}
+const NO_OVERRIDES = Object.fromEntries(TERM_NAMES.map((name) => [name, null])) as TermsOverrides
 
-const price = (valueCents: number, terms: Partial<Terms> = {}) => priceDeposit({ ...DEFAULTS, ...terms }, valueCents)
+const price = (valueCents: number, terms: Partial<Terms> = {}) =>
+  priceDeposit({ ...DEFAULT_TERMS, ...terms }, valueCents)
 
 const values = fc.integer({ min: 1, max: MAX_CENTS })
 const amounts = fc.integer({ min: 0, max: 100_000 })
@@ -58,7 +43,7 @@ test('the proportional fee is exact and half up for every value and rate', () =>
     fc.property(anyValue, anyBps, (value, feeBps) => {
       const product = BigInt(value) * BigInt(feeBps)
       const exact = product / 10_000n + ((product % 10_000n) * 2n >= 10_000n ? 1n : 0n)
-      const made = priceOrRefusal({ ...DEFAULTS, feeBps }, value)
+      const made = priceOrRefusal({ ...DEFAULT_TERMS, feeBps }, value)
       const refusal = { message: `value must be greater than its fee, which is ${exact} (cents)` }
       expect(made).toMatchObject(exact < value ? { feeCents: Number(exact) } : refusal)
     }),
@@ -140,7 +125,7 @@ test.each<[string, number, Partial<Terms>, object, string]>([
     'value with its fee must be at most 999999999999 (cents)',
   ],
 ])('a deposit %s is refused, and told why', (_, value, terms, fault, text) => {
-  const refusal = priceOrRefusal({ ...DEFAULTS, ...terms }, value)
+  const refusal = priceOrRefusal({ ...DEFAULT_TERMS, ...terms }, value)
   expect(refusal).toMatchObject({ ...fault, message: text })
 })
 
@@ -151,9 +136,9 @@ test('the limits themselves are allowed', () => {
 })
 
 test('an account’s own terms replace the deployment’s, one by one, zero included', () => {
-  expect(termsFor(DEFAULTS, NO_OVERRIDES)).toEqual(DEFAULTS)
-  const own = termsFor(DEFAULTS, { ...NO_OVERRIDES, feeBps: 0, feeBearer: 'payer' })
-  expect(own).toEqual({ ...DEFAULTS, feeBps: 0, feeBearer: 'payer' })
+  expect(termsFor(DEFAULT_TERMS, NO_OVERRIDES)).toEqual(DEFAULT_TERMS)
+  const own = termsFor(DEFAULT_TERMS, { ...NO_OVERRIDES, feeBps: 0, feeBearer: 'payer' })
+  expect(own).toEqual({ ...DEFAULT_TERMS, feeBps: 0, feeBearer: 'payer' })
 })
 
 function priceOrRefusal(terms: Terms, value: number): Price | Fault {
