@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { transact } from '../src/db/tx.ts'
 import { claimChecks, endChecks, finishChecks } from '../src/domain/deposits/checks/check-queue.ts'
-import { openUnnamedPayment } from '../src/domain/deposits/exception-states.ts'
+import { openUnnamedPayment } from '../src/domain/exceptions/exception-states.ts'
 import { settle } from '../src/domain/deposits/settle.ts'
 import { cancelDeposit, queryDeposit } from '../src/domain/deposits/query-deposit.ts'
 import { checkDue } from '../src/workers/check.ts'

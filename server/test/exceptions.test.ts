@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { transact } from '../src/db/tx.ts'
 import { readStatement } from '../src/domain/ledger/account-statement.ts'
-import type { Resolution } from '../src/domain/deposits/exception-states.ts'
+import type { Resolution } from '../src/domain/exceptions/exception-states.ts'
 import { findException, listExceptions } from '../src/domain/refunds/exceptions.ts'
 import { resolveException } from '../src/domain/refunds/resolve-exception.ts'
 import { ProviderError, type ReceivedPayment } from '../src/domain/ports/provider.ts'

@@ -8,7 +8,7 @@ import { recordExternalRefunds } from '../src/domain/refunds/external-refunds.ts
 import { answerRefundCheck, claimRefundChecks } from '../src/domain/refunds/refund-checks.ts'
 import { listRefunds } from '../src/domain/refunds/request-refund.ts'
 import { resolveException } from '../src/domain/refunds/resolve-exception.ts'
-import type { Resolution } from '../src/domain/deposits/exception-states.ts'
+import type { Resolution } from '../src/domain/exceptions/exception-states.ts'
 import { runDueRefunds } from '../src/workers/refund.ts'
 import {
   bookDifferences,

@@ -44,6 +44,7 @@ const TREES: Record<string, { layers: Order; folders: Record<string, Order> }> =
         ['webhooks'],
         ['users'],
         ['accounts'],
+        ['exceptions'],
         ['deposits'],
         ['refunds'],
         ['reconciliation'],

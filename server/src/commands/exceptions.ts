@@ -1,7 +1,7 @@
 import { Option, type Command } from 'commander'
 import { formatReais } from '../base/money.ts'
 import { OperatorError } from '../base/operator-error.ts'
-import type { ExceptionState, Resolution } from '../domain/deposits/exception-states.ts'
+import type { ExceptionState, Resolution } from '../domain/exceptions/exception-states.ts'
 import { EXCEPTION_KINDS, type ExceptionKind } from '../domain/refunds/exceptions.ts'
 import { apiAction, type Answer, type Api } from './api.ts'
 import { addCommand, AS_JSON, id, limit, ONLY_PROVIDER, REASON, time } from './arguments.ts'

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { OperatorError } from '../base/operator-error.ts'
-import { EVENT_KINDS, type EventKind } from '../domain/webhooks/event-kinds.ts'
+import { EVENT_KINDS } from '../domain/webhooks/event-kinds.ts'
 import {
   canOpenNewestSecret,
   MAX_OVERLAP_SECONDS,
@@ -94,7 +94,7 @@ async function addWebhook(api: Api, terminal: Terminal, options: AddOptions): Pr
   const { email, url, name = nameFromUrl(url), events, authorization = null } = options
   if (api.core && email === undefined) throw new OperatorError("Required option '--email <email>' not specified")
   await warnOfForeignKey(api, terminal)
-  const body = { url, name, events: commaSeparated(events) as EventKind[], authorization }
+  const body = { url, name, events: commaSeparated(events) as Webhook['events'], authorization }
   const { webhook, secret, test } = await (await api.as(email)).call('createWebhook', { body })
   const text = `Webhook  ${webhook.id}\nSecret   ${secret}\n${describeTest(test)}`
   terminal.print(options.json ? json({ webhook, secret, test }) : text)

@@ -1,4 +1,4 @@
-import { EXCEPTION_STATE } from '../deposits/exception-states.ts'
+import { EXCEPTION_STATE } from '../exceptions/exception-states.ts'
 import { bornAt, check, hex, idMs, isHashOf, NOW, SKEW, timeMs, type Checks } from './rules.ts'
 
 // The worker asks again within minutes; a refund that is due much later is forgotten.

@@ -9,7 +9,7 @@ import { dataOf, DEPOSIT_PAID } from '../webhooks/event-kinds.ts'
 import { eventBody, TELL, type NewEvent } from '../webhooks/events.ts'
 import type { StoredCharge } from './charge-reads.ts'
 import { COMPLETE_CHARGES, EXPIRY_GRACE_MS, RECLAIM_EXTERNAL_IDS } from './charge-states.ts'
-import { resolveUnnamed } from './exception-states.ts'
+import { resolveUnnamed } from '../exceptions/exception-states.ts'
 
 /** Why a payment completes no charge. */
 export type SuspenseKind =

@@ -3,7 +3,7 @@ import type { Cents } from '../../base/money.ts'
 import { query, type Tx } from '../../db/tx.ts'
 import type { Core } from '../core/core.ts'
 import { hexId } from '../../db/sql-values.ts'
-import type { Resolution } from './exception-states.ts'
+import type { Resolution } from '../exceptions/exception-states.ts'
 import type { SuspenseKind } from './book-payments.ts'
 
 // Money that was received for a charge without completing it, because of a wrong amount or as a second payment. Money

@@ -12,7 +12,7 @@ import {
   type SuspenseKind,
 } from './book-payments.ts'
 import { LOCKED_COLUMNS } from './charge-reads.ts'
-import { markDecided } from './exception-states.ts'
+import { markDecided } from '../exceptions/exception-states.ts'
 
 export type Settled = {
   completed: string[]

@@ -7,7 +7,7 @@ import type { Core } from '../core/core.ts'
 import { cursorUuid, page, type ListFilter } from '../core/cursor.ts'
 import { type StoredStatus } from '../deposits/charge-reads.ts'
 import { hexId } from '../../db/sql-values.ts'
-import { EXCEPTION_STATE, NAMED_CHARGE, type ExceptionState, type Resolution } from '../deposits/exception-states.ts'
+import { EXCEPTION_STATE, NAMED_CHARGE, type ExceptionState, type Resolution } from '../exceptions/exception-states.ts'
 import type { SuspenseKind } from '../deposits/book-payments.ts'
 import type { Refund } from './refund-states.ts'
 

@@ -5,7 +5,7 @@ import { insertRow } from '../../db/insert-rows.ts'
 import type { Tx } from '../../db/tx.ts'
 import { SYSTEM, type Actor } from '../core/audit-log.ts'
 import { hexId } from '../../db/sql-values.ts'
-import { markRefunded, openRefundException, reopenException } from '../deposits/exception-states.ts'
+import { markRefunded, openRefundException, reopenException } from '../exceptions/exception-states.ts'
 import { holdBalances, postTransfers, type LedgerKey, type Movement } from '../ledger/ledger.ts'
 import { recordRefunded } from './refund-events.ts'
 

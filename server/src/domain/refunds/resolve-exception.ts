@@ -13,7 +13,7 @@ import {
   type Decided,
   type ExceptionState,
   type Resolution,
-} from '../deposits/exception-states.ts'
+} from '../exceptions/exception-states.ts'
 import { enqueueWithdrawal } from '../deposits/checks/check-queue.ts'
 import { cancelDeposit } from '../deposits/query-deposit.ts'
 import { completeFromSuspense } from '../deposits/settle.ts'

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { actorOf, OPERATOR_SCOPE } from '../../domain/accounts/callers.ts'
 import type { Context } from '../../domain/context.ts'
-import type { ChargeAction, Resolution } from '../../domain/deposits/exception-states.ts'
+import type { ChargeAction, Resolution } from '../../domain/exceptions/exception-states.ts'
 import { EXCEPTION_KINDS, findException, listExceptions, type Exception } from '../../domain/refunds/exceptions.ts'
 import { resolveException } from '../../domain/refunds/resolve-exception.ts'
 import { STATUSES } from '../api/deposits.ts'
