@@ -95,9 +95,9 @@ test('what cannot be an account is refused, and told why', async () => {
     [{ email: `${'a'.repeat(250)}@b.ex` }, `not an e-mail address: ${'a'.repeat(80)}`],
     [{ name: '  ' }, 'an account needs a name of 1 to 100 characters'],
     [{ name: 'n'.repeat(101) }, 'an account needs a name of 1 to 100 characters'],
-    [{ password: 'elevenchars' }, 'a password must have 12 to 200 characters'],
-    [{ password: '' }, 'a password must have 12 to 200 characters'],
-    [{ password: 'p'.repeat(201) }, 'a password must have 12 to 200 characters'],
+    [{ password: 'elevenchars' }, 'A password must have 12 to 200 characters'],
+    [{ password: '' }, 'A password must have 12 to 200 characters'],
+    [{ password: 'p'.repeat(201) }, 'A password must have 12 to 200 characters'],
   ]
   for (const [fields, message] of refused) {
     const code = fields.password === undefined ? 'field_invalid' : 'password_length'

@@ -429,7 +429,7 @@ test('a command without a database exits 1, with one line on standard error alon
 test('a command reads its password from the standard input of its process', async () => {
   const w = await world()
   const args = ['account', 'create', '--email', 'a@example.com', '--password-stdin']
-  expect((await runProcess(args, envOf(w), 'short\n')).stderr).toMatch(/^guiche: a password must have /)
+  expect((await runProcess(args, envOf(w), 'short\n')).stderr).toMatch(/^guiche: A password must have /)
   expect((await runProcess(args, envOf(w), 'correct horse battery\n')).code).toBe(0)
 })
 

@@ -206,7 +206,7 @@ test('a window that is too long, empty or of nobody is refused, and so is a prov
   expect(await told({ from, to: '2026-03-02T01:00:01Z' })).toBe(bound)
   expect(await told({ from, to: from })).toBe(bound)
   expect(await told({ from: 'yesterday', to: from })).toMatch(/^400 from must be an ISO 8601 date and time/)
-  expect(await told({ from, to: '2026-03-02T00:00:00Z', provider: 'efi' })).toMatch(/^400 unknown provider efi/)
+  expect(await told({ from, to: '2026-03-02T00:00:00Z', provider: 'efi' })).toMatch(/^400 Unknown provider efi/)
   expect((await ask(w, key, 'GET', 'closings?from=2026-02-30')).body.error).toBe(
     'from must be a day such as 2026-01-31',
   )

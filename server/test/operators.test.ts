@@ -205,7 +205,7 @@ test('a second operator with an e-mail, and what cannot be one, is refused and t
   })
   await expect(make({ email: 'ops' })).rejects.toThrow('not an e-mail address: ops')
   await expect(make({ name: ' ' })).rejects.toThrow('an operator needs a name of 1 to 100 characters')
-  await expect(make({ password: 'short' })).rejects.toThrow('a password must have 12 to 200 characters')
+  await expect(make({ password: 'short' })).rejects.toThrow('A password must have 12 to 200 characters')
   expect(await w.count('operators')).toBe(1)
 })
 

@@ -60,9 +60,9 @@ test.each([
   [[], /^guiche: Name the days: --from 2026-01-31/],
   [['--from', '2026-02-30'], /The calendar has no such day/],
   [['--from', 'yesterday'], /must be a date and time with its zone/],
-  [['--from', '2026-03-02', '--to', '2026-03-01'], /^guiche: the end must be after the beginning\n$/],
-  [['--from', '2222-03-02'], /^guiche: the beginning is in the future\n$/],
-  [['--from', '2026-03-02', '--provider', 'efi'], /^guiche: unknown provider efi: PROVIDERS names sandbox\n$/],
+  [['--from', '2026-03-02', '--to', '2026-03-01'], /^guiche: The end must be after the beginning\n$/],
+  [['--from', '2222-03-02'], /^guiche: The beginning is in the future\n$/],
+  [['--from', '2026-03-02', '--provider', 'efi'], /^guiche: Unknown provider efi: PROVIDERS names sandbox\n$/],
 ])('reconcile %s is refused in one line', async (args, text) => {
   const w = await world()
   const refused = await runCli(['reconcile', ...args], envOf(w))

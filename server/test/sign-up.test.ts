@@ -184,7 +184,7 @@ test('what cannot be an account is refused, and told why', async () => {
       { password: 'elevenchars' },
       'password_length',
       { min: 12, max: 200 },
-      'a password must have 12 to 200 characters',
+      'A password must have 12 to 200 characters',
     ],
     [{ password: 5 }, 'field_invalid', { field: 'password' }, 'password must be a text'],
   ] as const) {

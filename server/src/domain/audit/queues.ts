@@ -28,17 +28,17 @@ const dueCheck = `
   select 'check ' || k.subject, format('is only due at %s', k.due_at)
   from checks k where k.kind <> 'charge' and k.due_at > ${NOW} + ${PATIENCE}`
 
-// The charge of the account that can be or was paid claims its external id. A charge that was paid late may find it
-// claimed by another.
+// The charge of the account that can be or was paid has its external id. Another may have that of a charge that was paid
+// late.
 const externalId = `
   select 'charge ' || ${hex('c.id')} as subject, format('is %s with external id %s, which %s', c.status, c.external_id,
-    case when i.charge_id is null then 'no charge claims' else 'is claimed by charge ' || ${hex('i.charge_id')} end) as text
+    case when i.charge_id is null then 'no charge has' else 'belongs to charge ' || ${hex('i.charge_id')} end) as text
   from charges c
   left join external_ids i on i.account_id = c.account_id and i.external_id = c.external_id
   where c.external_id is not null and c.status in ('OPENING', 'PENDING', 'COMPLETED')
     and (i.charge_id is null or (i.charge_id <> c.id and not c.paid_late))
   union all
-  select 'external id ' || i.external_id, format('of account %s is claimed by a charge that may not have it', i.account_id)
+  select 'external id ' || i.external_id, format('of account %s belongs to a charge that may not have it', i.account_id)
   from external_ids i left join charges c on c.id = i.charge_id
   where (c.account_id, c.external_id) is distinct from (i.account_id, i.external_id) or c.status in ('EXPIRED', 'CANCELED', 'FAILED')`
 

@@ -166,7 +166,7 @@ async function openCharges(tx: Tx, { account, provider, instance }: Scene, depos
     idempotency: null,
   }))
   const results = await insertIntents(tx, firstAt, intents)
-  if (results.some(({ kind }) => kind !== 'opened')) throw new Error('another seed of this account runs')
+  if (results.some(({ kind }) => kind !== 'opened')) throw new Error('Another seed of this account runs')
   const accepted = deposits.map((deposit) => ({ chargeId: deposit.chargeId, emv: codeOf(deposit) }))
   await markPending(tx, instance, accepted)
   await tx.run('delete from checks where provider = $1 and subject = any($2)', [
@@ -201,7 +201,7 @@ async function endDeposits(
   if (pix.length === 0) return []
   const payments = pix.map(({ at: occurredAt, ...received }) => ({ ...received, provider, occurredAt }))
   const { completed } = await settle(tx, at, payments)
-  if (completed.length !== payments.length) throw new Error('a planned payment did not complete its charge')
+  if (completed.length !== payments.length) throw new Error('A planned payment did not complete its charge')
   return pix
 }
 

@@ -56,7 +56,7 @@ export async function insertIntents(tx: Tx, now: Date, intents: Intent[]): Promi
   // Each round answers at least one request of each key, so there are at most as many rounds as requests, and nearly
   // always one.
   for (let round = 0; waiting.length > 0; round++) {
-    if (round > intents.length) throw new Error('idempotency keys came and went while they were being claimed')
+    if (round > intents.length) throw new Error('Idempotency keys came and went while they were being taken')
     await insertRound(tx, now, withoutRivals(waiting), results)
     waiting = waiting.filter((intent) => !results.has(intent))
   }
@@ -82,13 +82,13 @@ async function insertRound(tx: Tx, now: Date, intents: Intent[], results: Map<In
 /** Of those that share a key or an external id only the first: the statement could not tell which of them has it. */
 function withoutRivals(intents: Intent[]): Intent[] {
   if (intents.length < 2) return intents
-  const claimed = new Set<string>()
+  const taken = new Set<string>()
   return intents.filter(({ charge: { accountId, externalId }, idempotency }) => {
     const key = idempotency && `key ${accountId} ${idempotency.key}`
     const name = externalId && `external id ${accountId} ${externalId}`
-    if ((key && claimed.has(key)) || (name && claimed.has(name))) return false
-    if (key) claimed.add(key)
-    if (name) claimed.add(name)
+    if ((key && taken.has(key)) || (name && taken.has(name))) return false
+    if (key) taken.add(key)
+    if (name) taken.add(name)
     return true
   })
 }

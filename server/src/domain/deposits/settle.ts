@@ -174,7 +174,7 @@ async function resolveMatched(tx: Tx, now: Date, matched: Matched[]): Promise<vo
       how: 'match',
       accountId: null,
       actor: SYSTEM,
-      reason: 'the provider reported the txid of this payment later',
+      reason: 'The provider reported the txid of this payment later',
       resolvedAt: now,
       details: { kind: 'unknown_charge', how: 'match', amountCents: payment.amountCents, chargeId: charge.id },
     })

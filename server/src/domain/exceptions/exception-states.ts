@@ -90,7 +90,7 @@ export async function resolveUnnamed(tx: Tx, now: Date, ids: string[]): Promise<
       how: 'match',
       accountId: null,
       actor: SYSTEM,
-      reason: 'the provider named a Pix that paid this charge',
+      reason: 'The provider named a Pix that paid this charge',
       resolvedAt: now,
       details: { kind: 'unnamed_payment', how: 'match', amountCents },
     })
@@ -121,7 +121,7 @@ export async function markDecided(tx: Tx, now: Date, decided: Decided): Promise<
      where id = $1 and resolution is null`,
     [uuidFromHex(exceptionId), how, accountId, actor.kind, actor.name, reason, resolvedAt],
   )
-  if (moved !== 1) throw new Error(`exception ${exceptionId} was decided twice`)
+  if (moved !== 1) throw new Error(`Exception ${exceptionId} was decided twice`)
   await writeAudit(tx, now, actor, {
     action: 'exception.resolved',
     subject: `exception ${exceptionId}`,
@@ -136,7 +136,7 @@ export async function markRefunded(tx: Tx, now: Date, exceptionId: string): Prom
     `update exceptions set resolved_at = $2 where id = $1 and resolution = 'refund' and resolved_at is null`,
     [uuidFromHex(exceptionId), now],
   )
-  if (moved !== 1) throw new Error(`exception ${exceptionId} was not being refunded`)
+  if (moved !== 1) throw new Error(`Exception ${exceptionId} was not being refunded`)
 }
 
 /** Its refund FAILED: the money is in suspense again, and the operator decides again. The audit log keeps both. */
@@ -151,7 +151,7 @@ export async function reopenException(
      where id = $1 and resolution = 'refund' and resolved_at is null`,
     [uuidFromHex(exceptionId)],
   )
-  if (moved !== 1) throw new Error(`exception ${exceptionId} was not being refunded`)
+  if (moved !== 1) throw new Error(`Exception ${exceptionId} was not being refunded`)
   await writeAudit(tx, now, SYSTEM, {
     action: 'exception.reopened',
     subject: `exception ${exceptionId}`,

@@ -60,7 +60,7 @@ export async function advanceSweep(
     seen.settled += settled.length
     for (const { endToEndId, occurredAt } of settled) if (isStray({ from, to }, occurredAt)) strays.push(endToEndId)
     unbooked.push(...page.filter((payment) => !booked.has(payment.endToEndId)))
-    if (unbooked.length > MAX_UNBOOKED) throw new Error(`more than ${MAX_UNBOOKED} payments could not be booked`)
+    if (unbooked.length > MAX_UNBOOKED) throw new Error(`More than ${MAX_UNBOOKED} payments could not be booked`)
     await renewClaim(ctx, sweep)
   }
   if (unreadCount > MAX_UNREAD && unreadCount > seen.payments)
@@ -124,7 +124,7 @@ export async function reconcileWindow(
   // A Pix must not be in two windows that meet within a second.
   const window = { from: wholeSecond(request.from), to: wholeSecond(request.to) }
   const days = daysOf(window)
-  if (window.from > ctx.now()) throw new Fault('window_invalid', 'the beginning is in the future')
+  if (window.from > ctx.now()) throw new Fault('window_invalid', 'The beginning is in the future')
   // Audited before the first call, because a run that fails keeps what it booked and closed.
   await transact(ctx.pool, (tx) => auditRun(tx, ctx.now(), actor, { ...window, providers }))
   const statements: DayComparison[] = []
@@ -159,17 +159,17 @@ function findProviders(ctx: Context, name: string | undefined): Provider[] {
   const found = ctx.providers.filter((provider) => provider.name === name)
   if (found.length > 0) return found
   const names = ctx.providers.map((provider) => provider.name).join(', ')
-  throw new Fault('provider_unknown', `unknown provider ${name}: PROVIDERS names ${names}`, {
+  throw new Fault('provider_unknown', `Unknown provider ${name}: PROVIDERS names ${names}`, {
     details: { provider: name },
   })
 }
 
 function daysOf(window: Window): DayPart[] {
-  if (window.to <= window.from) throw new Fault('window_invalid', 'the end must be after the beginning')
+  if (window.to <= window.from) throw new Fault('window_invalid', 'The end must be after the beginning')
   const days: DayPart[] = []
   for (const day of cutIntoDays(window)) {
     if (days.length === MAX_DAYS)
-      throw new Fault('window_invalid', `at most ${MAX_DAYS} days can be reconciled at once`, {
+      throw new Fault('window_invalid', `At most ${MAX_DAYS} days can be reconciled at once`, {
         details: { maxDays: MAX_DAYS },
       })
     days.push(day)

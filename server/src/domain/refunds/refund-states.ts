@@ -155,7 +155,7 @@ export async function endRefund(
     ],
   )
   if (!refund && heldUntil) return { refund: before, move: 'overtaken' }
-  if (!refund) throw new Error(`refund ${refundId} ended twice`)
+  if (!refund) throw new Error(`Refund ${refundId} ended twice`)
   if (status === 'DONE') await finish(tx, now, refund)
   else await release(tx, now, refund)
   return { refund, move: 'moved' }

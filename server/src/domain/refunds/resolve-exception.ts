@@ -221,7 +221,7 @@ async function reserveSuspended(tx: Tx, now: Date, exception: LockedException, d
     idempotency: null,
     leasedUntil: decision.leasedUntil,
   })
-  if (!refund) throw new Error(`exception ${exception.id} has a refund already`)
+  if (!refund) throw new Error(`Exception ${exception.id} has a refund already`)
   return refund
 }
 
@@ -327,7 +327,7 @@ async function lockException(tx: Tx, id: string): Promise<{ exception: LockedExc
   const isHeld = rows.some((row) => row.refundId === null && row.state !== 'resolved')
   const locked = rows.map((row) => ({ ...row, isHeld }))
   const exception = locked.find((row) => row.id === uuidFromHex(id))
-  if (!exception) throw new Error(`exception ${id} is gone`)
+  if (!exception) throw new Error(`Exception ${id} is gone`)
   const isOpenRefund = (row: LockedException) => row.kind === 'foreign_refund' && row.state === 'open'
   return { exception, refunds: exception.refundId !== null ? [] : locked.filter(isOpenRefund) }
 }

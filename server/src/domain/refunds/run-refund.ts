@@ -53,7 +53,7 @@ export async function runRefund(ctx: Context, claimed: ClaimedRefund): Promise<R
       const { end, isConcluded } = outcome
       const ended = await bookEnd(ctx, refund, end, isConcluded && leasedUntil)
       if (ended) return ended
-      const error = new Error('another process asked for this refund at the same time')
+      const error = new Error('Another process asked for this refund at the same time')
       outcome = { kind: 'unknown', error, absentSince: null }
     }
   } catch (error) {
@@ -163,7 +163,7 @@ function concluded(refusal: unknown): Outcome {
 
 // Or a report arrived and made the refund due. The next process that claims it continues.
 function leaseEnded(): Outcome {
-  const error = new Fault('unavailable', 'the lease of this refund ended before it was sent')
+  const error = new Fault('unavailable', 'The lease of this refund ended before it was sent')
   return { kind: 'failed attempt', error }
 }
 

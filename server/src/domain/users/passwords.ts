@@ -82,5 +82,5 @@ async function requireUser(core: Core, kind: UserKind, email: string) {
     [email.trim(), kind],
   )
   if (user) return user
-  throw new Fault('not_found', `no ${kind} has the e-mail ${email}; \`guiche ${kind} list\` shows them`)
+  throw new Fault('not_found', `No ${kind} has the e-mail ${email}; \`guiche ${kind} list\` shows them`)
 }

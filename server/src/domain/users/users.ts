@@ -38,7 +38,7 @@ export async function checkPerson(what: 'an account' | 'an operator', person: Pe
 export function checkNewPassword(password: string, owner: PasswordOwner): string {
   const { min, max } = PASSWORD_LENGTH
   if (password.length < min || password.length > max)
-    throw new Fault('password_length', `a password must have ${min} to ${max} characters`, { details: { min, max } })
+    throw new Fault('password_length', `A password must have ${min} to ${max} characters`, { details: { min, max } })
   checkPassword(password, owner)
   return password
 }
