@@ -71,7 +71,7 @@ test('who cannot sign in gets a new password at the terminal, and is signed out 
   expect((await session.ask('GET', '/dashboard/api/balance')).statusCode).toBe(401)
   const weak = await runCli(given, env, 'senhasenha123\n')
   expect([weak.code, weak.stderr]).toEqual([1, expect.stringContaining('This password is too common')])
-  expect((await guiche('account', 'password', '--email', email, '--reason', 'x')).stderr).toContain('no account has')
+  expect((await guiche('account', 'password', '--email', email, '--reason', 'x')).stderr).toContain('No account has')
   expect((await guiche('account', 'password', '--email', ana.email)).stderr).toContain('--reason')
 
   await w.session(ana)

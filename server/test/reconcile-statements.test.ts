@@ -240,7 +240,7 @@ test('several providers are compared each for itself, or one alone', async () =>
 test.each([
   ['an unknown provider', { ...HOUR, provider: 'efi' }, 'Unknown provider efi: PROVIDERS names sandbox'],
   ['a window that ends before it begins', { from: HOUR.to, to: HOUR.from }, 'The end must be after the beginning'],
-  ['more than a year', { from: new Date(0), to: new Date(367 * DAY_MS) }, 'at most 366 days'],
+  ['more than a year', { from: new Date(0), to: new Date(367 * DAY_MS) }, 'At most 366 days'],
 ])('%s is refused', async (_, request, text) => {
   const w = await world()
   await expect(reconcileWindow(w.ctx, OPERATOR, request)).rejects.toThrow(text)
