@@ -55,8 +55,7 @@ const WITHOUT_TEXT: ErrorCode[] = [
 ]
 
 test('the dashboard has a text for every code that a page can meet', () => {
-  const general = Object.keys(ERROR_TEXTS.en)
-  expect(Object.keys(ERROR_TEXTS['pt-BR'])).toEqual(general)
+  const general = Object.keys(ERROR_TEXTS)
   const ofPages = Object.entries(TEXTS_OF_PAGES).flatMap(([file, codes]) => {
     const source = readFileSync(new URL(`../../web/src/${file}`, import.meta.url), 'utf8')
     return codes.filter((code) => new RegExp(`\\b${code}\\b`).test(source))

@@ -94,9 +94,8 @@ test('the dashboard has the types of what the server answers', async () => {
 })
 
 test('the dashboard has a name and an example of each event', async () => {
-  const namesIn = (language: 'en' | 'pt-BR') => SENT_KINDS.map((kind) => [kind, EVENTS[kind].name[language]])
-  const names = { 'pt-BR': Object.fromEntries(namesIn('pt-BR')), en: Object.fromEntries(namesIn('en')) }
-  const lists = { EVENT_NAMES: names, EVENT_EXAMPLES }
+  const names = SENT_KINDS.map((kind) => [kind, [EVENTS[kind].name['pt-BR'], EVENTS[kind].name.en]])
+  const lists = { EVENT_NAMES: Object.fromEntries(names), EVENT_EXAMPLES }
   const texts = Object.entries(lists).map(
     ([name, value]) => `export const ${name} = ${JSON.stringify(value)} as const\n`,
   )

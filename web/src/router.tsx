@@ -145,16 +145,9 @@ declare module '@tanstack/react-router' {
 }
 
 const useTexts = translations({
-  'pt-BR': {
-    notFound: 'Página não encontrada',
-    checkAddress: 'Confira o endereço: pode faltar uma parte.',
-    home: 'Ir para a página inicial',
-  },
-  en: {
-    notFound: 'Page not found',
-    checkAddress: 'Check the address: part of it may be missing.',
-    home: 'Go to the home page',
-  },
+  notFound: ['Página não encontrada', 'Page not found'],
+  checkAddress: ['Confira o endereço: pode faltar uma parte.', 'Check the address: part of it may be missing.'],
+  home: ['Ir para a página inicial', 'Go to the home page'],
 })
 
 function Root() {

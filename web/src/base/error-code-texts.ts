@@ -1,89 +1,109 @@
 import type { ErrorCode } from '../contract/codes.ts'
+import type { Pair } from './language.ts'
 
 type Values = Readonly<Record<string, string | number>>
-type Texts = Partial<Record<ErrorCode, string | ((values: Values) => string)>>
+type Texts = Partial<Record<ErrorCode, Pair | ((values: Values) => Pair)>>
 
 /** Why the server refused a request, with the values that belong to the code. Pages have texts of their own too. */
 export const ERROR_TEXTS = {
-  'pt-BR': {
-    not_signed_in: 'Sua sessão terminou. Entre de novo.',
-    reauthentication_required: 'Confirme sua senha para continuar.',
-    foreign_origin: 'Abra o painel pelo endereço público do serviço. A ação foi recusada.',
-    rate_limited: 'Muitas tentativas. Aguarde um momento.',
-    unavailable: 'O serviço está ocupado ou reiniciando. Tente de novo em instantes.',
-    provider_unavailable: 'O provedor de pagamento não respondeu. Tente de novo em instantes.',
-    provider_refused: 'O provedor de pagamento recusou. Nada foi alterado.',
-    in_flight: 'A mesma ação ainda está em andamento.',
-    idempotency_mismatch: 'O formulário mudou durante o envio. Recarregue a página e tente de novo.',
-    account_suspended: 'Esta conta está suspensa.',
-    not_found: 'Não encontrado. Talvez tenha sido removido: recarregue a página.',
-    not_enabled: 'Esta função não está ativada neste serviço.',
-    scope_missing: 'Você não tem permissão para esta ação.',
-    password_too_common: 'Esta senha é muito comum. Escolha outra, por exemplo uma frase.',
-    password_too_simple: 'Esta senha é simples demais. Escolha outra, por exemplo uma frase.',
-    password_personal: 'Esta senha é parecida demais com seu e-mail, seu nome ou o nome deste serviço. Escolha outra.',
-    second_factor_required: 'Este serviço exige a verificação em duas etapas. Ative-a primeiro nas configurações.',
-    mail_not_set_up:
-      'Este serviço não envia e-mails. Peça à equipe do guiche uma nova senha ou a confirmação do seu e-mail.',
-    password_length: ({ min, max }) => `A senha precisa ter de ${min} a ${max} caracteres.`,
-    password_wrong: 'Senha incorreta.',
-    terms_invalid:
-      'A tarifa e os limites se contradizem: confira os mínimos, os máximos e o que sobra de uma cobrança.',
-    window_invalid: ({ maxHours, maxDays }) =>
-      maxHours || maxDays
-        ? `O período pode ter no máximo ${maxHours ? `${maxHours} horas` : `${maxDays} dias`}.`
-        : 'Este período não é válido.',
-    provider_unknown: ({ provider }) => `Este serviço não usa o provedor ${provider}.`,
-    resolution_invalid: 'Esta exceção não pode ser resolvida assim: escolha outra opção.',
-    email_taken: 'Este e-mail já pertence a uma conta ou a um operador.',
-    key_limit: ({ maxKeys }) => `Uma conta pode ter no máximo ${maxKeys} chaves ativas. Revogue uma primeiro.`,
-    webhook_limit: ({ maxWebhooks }) => `Uma conta pode ter no máximo ${maxWebhooks} webhooks. Exclua um primeiro.`,
-    invitation_used: 'Este convite já foi usado ou cancelado.',
-    invitation_expired: 'Este convite expirou.',
-    invitation_other_email: 'Este convite é para outro e-mail.',
-    refund_ended: 'Esta devolução já foi encerrada.',
-    refund_not_sent: 'Esta devolução nunca foi enviada ao provedor: só pode ser encerrada como não realizada.',
-    refund_in_progress: ({ afterHours }) =>
-      `O provedor ainda processa esta devolução. Você pode encerrá-la ${afterHours} horas depois do envio.`,
-  },
-  en: {
-    not_signed_in: 'Your session has ended. Sign in again.',
-    reauthentication_required: 'Confirm your password to continue.',
-    foreign_origin: 'Open the dashboard at the public address of the service. The action was rejected.',
-    rate_limited: 'Too many attempts. Wait a moment.',
-    unavailable: 'The service is busy or restarting. Try again in a moment.',
-    provider_unavailable: 'The payment provider did not respond. Try again in a moment.',
-    provider_refused: 'The payment provider declined the request. Nothing was changed.',
-    in_flight: 'The same action is still in progress.',
-    idempotency_mismatch: 'The form changed while it was sent. Reload the page and try again.',
-    account_suspended: 'This account is suspended.',
-    not_found: 'Not found. It may have been removed: reload the page.',
-    not_enabled: 'This feature is not enabled on this service.',
-    scope_missing: 'You do not have permission for this action.',
-    password_too_common: 'This password is too common. Choose another one, such as a sentence.',
-    password_too_simple: 'This password is too simple. Choose another one, such as a sentence.',
-    password_personal: 'This password is too similar to your email, your name or this service. Choose another one.',
-    second_factor_required: 'This service requires two-step verification. Turn it on in the settings first.',
-    mail_not_set_up: 'This service sends no email. Ask the guiche team for a new password or to confirm your email.',
-    password_length: ({ min, max }) => `The password must have ${min} to ${max} characters.`,
-    password_wrong: 'Incorrect password.',
-    terms_invalid:
-      'The fee and the limits contradict each other: check the minimums, the maximums, and what is left of a charge.',
-    window_invalid: ({ maxHours, maxDays }) =>
-      maxHours || maxDays
-        ? `The period can have at most ${maxHours ? `${maxHours} hours` : `${maxDays} days`}.`
-        : 'This period is not valid.',
-    provider_unknown: ({ provider }) => `This service does not use the provider ${provider}.`,
-    resolution_invalid: 'This exception cannot be resolved this way: choose another option.',
-    email_taken: 'This email already belongs to an account or an operator.',
-    key_limit: ({ maxKeys }) => `An account can have at most ${maxKeys} active keys. Revoke one first.`,
-    webhook_limit: ({ maxWebhooks }) => `An account can have at most ${maxWebhooks} webhooks. Delete one first.`,
-    invitation_used: 'This invitation was already used or revoked.',
-    invitation_expired: 'This invitation has expired.',
-    invitation_other_email: 'This invitation is for another email address.',
-    refund_ended: 'This refund has already ended.',
-    refund_not_sent: 'This refund was never sent to the provider: it can only be ended as failed.',
-    refund_in_progress: ({ afterHours }) =>
-      `The provider is still processing this refund. You can end it ${afterHours} hours after it was sent.`,
-  },
-} satisfies Record<string, Texts>
+  not_signed_in: ['Sua sessão terminou. Entre de novo.', 'Your session has ended. Sign in again.'],
+  reauthentication_required: ['Confirme sua senha para continuar.', 'Confirm your password to continue.'],
+  foreign_origin: [
+    'Abra o painel pelo endereço público do serviço. A ação foi recusada.',
+    'Open the dashboard at the public address of the service. The action was rejected.',
+  ],
+  rate_limited: ['Muitas tentativas. Aguarde um momento.', 'Too many attempts. Wait a moment.'],
+  unavailable: [
+    'O serviço está ocupado ou reiniciando. Tente de novo em instantes.',
+    'The service is busy or restarting. Try again in a moment.',
+  ],
+  provider_unavailable: [
+    'O provedor de pagamento não respondeu. Tente de novo em instantes.',
+    'The payment provider did not respond. Try again in a moment.',
+  ],
+  provider_refused: [
+    'O provedor de pagamento recusou. Nada foi alterado.',
+    'The payment provider declined the request. Nothing was changed.',
+  ],
+  in_flight: ['A mesma ação ainda está em andamento.', 'The same action is still in progress.'],
+  idempotency_mismatch: [
+    'O formulário mudou durante o envio. Recarregue a página e tente de novo.',
+    'The form changed while it was sent. Reload the page and try again.',
+  ],
+  account_suspended: ['Esta conta está suspensa.', 'This account is suspended.'],
+  not_found: [
+    'Não encontrado. Talvez tenha sido removido: recarregue a página.',
+    'Not found. It may have been removed: reload the page.',
+  ],
+  not_enabled: ['Esta função não está ativada neste serviço.', 'This feature is not enabled on this service.'],
+  scope_missing: ['Você não tem permissão para esta ação.', 'You do not have permission for this action.'],
+  password_too_common: [
+    'Esta senha é muito comum. Escolha outra, por exemplo uma frase.',
+    'This password is too common. Choose another one, such as a sentence.',
+  ],
+  password_too_simple: [
+    'Esta senha é simples demais. Escolha outra, por exemplo uma frase.',
+    'This password is too simple. Choose another one, such as a sentence.',
+  ],
+  password_personal: [
+    'Esta senha é parecida demais com seu e-mail, seu nome ou o nome deste serviço. Escolha outra.',
+    'This password is too similar to your email, your name or this service. Choose another one.',
+  ],
+  second_factor_required: [
+    'Este serviço exige a verificação em duas etapas. Ative-a primeiro nas configurações.',
+    'This service requires two-step verification. Turn it on in the settings first.',
+  ],
+  mail_not_set_up: [
+    'Este serviço não envia e-mails. Peça à equipe do guiche uma nova senha ou a confirmação do seu e-mail.',
+    'This service sends no email. Ask the guiche team for a new password or to confirm your email.',
+  ],
+  password_length: ({ min, max }) => [
+    `A senha precisa ter de ${min} a ${max} caracteres.`,
+    `The password must have ${min} to ${max} characters.`,
+  ],
+  password_wrong: ['Senha incorreta.', 'Incorrect password.'],
+  terms_invalid: [
+    'A tarifa e os limites se contradizem: confira os mínimos, os máximos e o que sobra de uma cobrança.',
+    'The fee and the limits contradict each other: check the minimums, the maximums, and what is left of a charge.',
+  ],
+  window_invalid: ({ maxHours, maxDays }) => [
+    maxHours || maxDays
+      ? `O período pode ter no máximo ${maxHours ? `${maxHours} horas` : `${maxDays} dias`}.`
+      : 'Este período não é válido.',
+    maxHours || maxDays
+      ? `The period can have at most ${maxHours ? `${maxHours} hours` : `${maxDays} days`}.`
+      : 'This period is not valid.',
+  ],
+  provider_unknown: ({ provider }) => [
+    `Este serviço não usa o provedor ${provider}.`,
+    `This service does not use the provider ${provider}.`,
+  ],
+  resolution_invalid: [
+    'Esta exceção não pode ser resolvida assim: escolha outra opção.',
+    'This exception cannot be resolved this way: choose another option.',
+  ],
+  email_taken: [
+    'Este e-mail já pertence a uma conta ou a um operador.',
+    'This email already belongs to an account or an operator.',
+  ],
+  key_limit: ({ maxKeys }) => [
+    `Uma conta pode ter no máximo ${maxKeys} chaves ativas. Revogue uma primeiro.`,
+    `An account can have at most ${maxKeys} active keys. Revoke one first.`,
+  ],
+  webhook_limit: ({ maxWebhooks }) => [
+    `Uma conta pode ter no máximo ${maxWebhooks} webhooks. Exclua um primeiro.`,
+    `An account can have at most ${maxWebhooks} webhooks. Delete one first.`,
+  ],
+  invitation_used: ['Este convite já foi usado ou cancelado.', 'This invitation was already used or revoked.'],
+  invitation_expired: ['Este convite expirou.', 'This invitation has expired.'],
+  invitation_other_email: ['Este convite é para outro e-mail.', 'This invitation is for another email address.'],
+  refund_ended: ['Esta devolução já foi encerrada.', 'This refund has already ended.'],
+  refund_not_sent: [
+    'Esta devolução nunca foi enviada ao provedor: só pode ser encerrada como não realizada.',
+    'This refund was never sent to the provider: it can only be ended as failed.',
+  ],
+  refund_in_progress: ({ afterHours }) => [
+    `O provedor ainda processa esta devolução. Você pode encerrá-la ${afterHours} horas depois do envio.`,
+    `The provider is still processing this refund. You can end it ${afterHours} hours after it was sent.`,
+  ],
+} satisfies Texts

@@ -9,27 +9,39 @@ let language: Language = remembered() ?? preferred()
 document.documentElement.lang = language
 
 /**
- * The texts of a component in both languages, beside it. Portuguese sets the keys; English must have the same.
+ * The texts of a component, in Portuguese and English.
  *
- *     const useTexts = translations({ 'pt-BR': { title: 'Depósitos' }, en: { title: 'Deposits' } })
+ *     const useTexts = translations({
+ *       title: ['Depósitos', 'Deposits'],
+ *       left: (money: string) => [`Até ${money}`, `Up to ${money}`],
+ *     })
  *     const t = useTexts()
  */
-export function translations<const T extends Texts>(texts: { 'pt-BR': T; en: NoInfer<Same<T>> }): () => Same<T> {
-  const all: Record<Language, Same<T>> = { 'pt-BR': texts['pt-BR'] as unknown as Same<T>, en: texts.en }
+export function translations<const T extends Texts>(texts: T): () => InOneLanguage<T> {
+  const all: Record<Language, InOneLanguage<T>> = { 'pt-BR': pick(texts, 0), en: pick(texts, 1) }
   return () => all[useLanguage()]
 }
 
-// A text, a text with parameters, or a group of these.
-// oxlint-disable-next-line typescript/no-explicit-any -- the parameters differ by text; Same<T> keeps their types
-type Texts = { readonly [key: string]: string | readonly string[] | ((...args: any[]) => string) | Texts }
-type Same<T> = {
-  readonly [K in keyof T]: T[K] extends string
+/** Portuguese and English. */
+export type Pair = readonly [string, string]
+// oxlint-disable-next-line typescript/no-explicit-any -- the parameters differ by text; InOneLanguage keeps their types
+type Texts = { readonly [key: string]: Pair | ((...args: any[]) => Pair) | Texts }
+type InOneLanguage<T> = {
+  readonly [K in keyof T]: T[K] extends Pair
     ? string
-    : T[K] extends readonly string[]
-      ? readonly string[]
-      : T[K] extends (...args: infer A) => string
-        ? (...args: A) => string
-        : Same<T[K]>
+    : T[K] extends (...args: infer A) => Pair
+      ? (...args: A) => string
+      : InOneLanguage<T[K]>
+}
+
+function pick<T>(texts: T, index: 0 | 1): InOneLanguage<T>
+function pick(texts: Texts, index: 0 | 1): object {
+  return Object.fromEntries(
+    Object.entries(texts).map(([key, text]) => {
+      if (typeof text === 'function') return [key, (...args: unknown[]) => text(...args)[index]]
+      return [key, Array.isArray(text) ? text[index] : pick(text as Texts, index)]
+    }),
+  )
 }
 
 export function useLanguage(): Language {

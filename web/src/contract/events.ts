@@ -1,8 +1,9 @@
 // Generated from the server’s schemas: UPDATE_CONTRACT=1 npx vitest run server/test/contract.test.ts
 
 export const EVENT_NAMES = {
-  'pt-BR': { DEPOSIT_ASSET_SUCCESS: 'Depósito pago', DEPOSIT_REFUNDED: 'Depósito devolvido', WEBHOOK_TEST: 'Teste' },
-  en: { DEPOSIT_ASSET_SUCCESS: 'Deposit paid', DEPOSIT_REFUNDED: 'Deposit refunded', WEBHOOK_TEST: 'Test' },
+  DEPOSIT_ASSET_SUCCESS: ['Depósito pago', 'Deposit paid'],
+  DEPOSIT_REFUNDED: ['Depósito devolvido', 'Deposit refunded'],
+  WEBHOOK_TEST: ['Teste', 'Test'],
 } as const
 
 export const EVENT_EXAMPLES = {

@@ -7,8 +7,8 @@ import { useTitle } from '../ui/page.tsx'
 import { SandboxBanner } from '../ui/sandbox-banner.tsx'
 
 const useTexts = translations({
-  'pt-BR': { language: 'Idioma', back: 'Voltar ao login' },
-  en: { language: 'Language', back: 'Back to sign-in' },
+  language: ['Idioma', 'Language'],
+  back: ['Voltar ao login', 'Back to sign-in'],
 })
 
 /** The frame of pages outside the shell: one card, and below it a link to another page. */

@@ -3,14 +3,11 @@ import { buttonClass } from '../ui/button.tsx'
 import { Notice } from '../ui/notice.tsx'
 
 const useTexts = translations({
-  'pt-BR': {
-    text: 'No modo de teste nenhum e-mail é enviado. Abra o link aqui:',
-    open: 'Confirmar e-mail',
-  },
-  en: {
-    text: 'No email is sent in test mode. Open the link here:',
-    open: 'Confirm email',
-  },
+  text: [
+    'No modo de teste nenhum e-mail é enviado. Abra o link aqui:',
+    'No email is sent in test mode. Open the link here:',
+  ],
+  open: ['Confirmar e-mail', 'Confirm email'],
 })
 
 /** The link that would be mailed. The server returns it only in the sandbox without a mail server. */

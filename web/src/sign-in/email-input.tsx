@@ -1,7 +1,9 @@
 import { translations } from '../base/language.ts'
 import { Input, type InputProps } from '../ui/form/field.tsx'
 
-const useTexts = translations({ 'pt-BR': { email: 'E-mail' }, en: { email: 'Email' } })
+const useTexts = translations({
+  email: ['E-mail', 'Email'],
+})
 
 type Props = Pick<InputProps, 'value' | 'onChange'> & {
   /** Why it cannot be changed. */

@@ -9,28 +9,33 @@ import { AuthLayout, BackToSignIn } from './auth-layout.tsx'
 import { EmailInput } from './email-input.tsx'
 
 const useTexts = translations({
-  'pt-BR': {
-    title: 'Esqueci a senha',
-    text: 'Informe seu e-mail e enviaremos um link para escolher outra senha.',
-    logText: 'Informe seu e-mail para receber um link e escolher outra senha.',
-    log: 'Este serviço não envia e-mails: o link aparece no log do servidor.',
-    none: 'Este serviço não envia e-mails. Peça à equipe do guiche que defina uma nova senha para você.',
-    submit: 'Enviar link',
-    make: 'Gerar link',
-    sent: 'Se houver uma conta com este e-mail, o link foi enviado. Ele vale por uma hora.',
-    logged: 'Se houver uma conta com este e-mail, o link está no log do servidor. Ele vale por uma hora.',
-  },
-  en: {
-    title: 'Forgot your password?',
-    text: 'Enter your email and we’ll send you a link to choose a new password.',
-    logText: 'Enter your email to get a link and choose a new password.',
-    log: 'This service sends no email: the link appears in the server log.',
-    none: 'This service sends no email. Ask the guiche team to set a new password for you.',
-    submit: 'Send link',
-    make: 'Create link',
-    sent: 'If an account with this email exists, we sent the link. It is valid for one hour.',
-    logged: 'If an account with this email exists, the link is in the server log. It is valid for one hour.',
-  },
+  title: ['Esqueci a senha', 'Forgot your password?'],
+  text: [
+    'Informe seu e-mail e enviaremos um link para escolher outra senha.',
+    'Enter your email and we’ll send you a link to choose a new password.',
+  ],
+  logText: [
+    'Informe seu e-mail para receber um link e escolher outra senha.',
+    'Enter your email to get a link and choose a new password.',
+  ],
+  log: [
+    'Este serviço não envia e-mails: o link aparece no log do servidor.',
+    'This service sends no email: the link appears in the server log.',
+  ],
+  none: [
+    'Este serviço não envia e-mails. Peça à equipe do guiche que defina uma nova senha para você.',
+    'This service sends no email. Ask the guiche team to set a new password for you.',
+  ],
+  submit: ['Enviar link', 'Send link'],
+  make: ['Gerar link', 'Create link'],
+  sent: [
+    'Se houver uma conta com este e-mail, o link foi enviado. Ele vale por uma hora.',
+    'If an account with this email exists, we sent the link. It is valid for one hour.',
+  ],
+  logged: [
+    'Se houver uma conta com este e-mail, o link está no log do servidor. Ele vale por uma hora.',
+    'If an account with this email exists, the link is in the server log. It is valid for one hour.',
+  ],
 })
 
 export function ForgotPasswordPage() {

@@ -9,22 +9,15 @@ import { NewPassword } from '../ui/form/new-password.tsx'
 import { AuthLayout, BackToSignIn } from './auth-layout.tsx'
 
 const useTexts = translations({
-  'pt-BR': {
-    title: 'Escolha uma nova senha',
-    text: 'Alterar a senha encerra todas as sessões da sua conta.',
-    submit: 'Alterar a senha',
-    missing: 'Link incompleto',
-    missingText: 'Abra esta página pelo link que você recebeu, ou peça outro.',
-    again: 'Pedir outro link',
-  },
-  en: {
-    title: 'Choose a new password',
-    text: 'Changing your password signs you out everywhere.',
-    submit: 'Change password',
-    missing: 'Incomplete link',
-    missingText: 'Open this page from the link you received, or request a new one.',
-    again: 'Request a new link',
-  },
+  title: ['Escolha uma nova senha', 'Choose a new password'],
+  text: ['Alterar a senha encerra todas as sessões da sua conta.', 'Changing your password signs you out everywhere.'],
+  submit: ['Alterar a senha', 'Change password'],
+  missing: ['Link incompleto', 'Incomplete link'],
+  missingText: [
+    'Abra esta página pelo link que você recebeu, ou peça outro.',
+    'Open this page from the link you received, or request a new one.',
+  ],
+  again: ['Pedir outro link', 'Request a new link'],
 })
 
 export function ResetPasswordPage() {

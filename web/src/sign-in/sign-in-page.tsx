@@ -12,34 +12,21 @@ import { AuthLayout } from './auth-layout.tsx'
 import { EmailInput } from './email-input.tsx'
 
 const useTexts = translations({
-  'pt-BR': {
-    title: 'Entrar',
-    password: 'Senha',
-    remember: 'Continuar conectado',
-    submit: 'Entrar',
-    forgot: 'Esqueci a senha',
-    none: 'Ainda não tem conta?',
-    signUp: 'Criar conta',
-    unconfirmed: 'Enviar o link de confirmação de novo',
-    changed: 'Senha alterada. Entre com a nova.',
-    ended: 'Sua sessão terminou. Entre de novo.',
-    confirmed: 'E-mail confirmado. Agora é só entrar.',
-    demo: 'O e-mail e a senha da conta de demonstração aparecem no terminal na primeira vez que o guiche é iniciado.',
-  },
-  en: {
-    title: 'Sign in',
-    password: 'Password',
-    remember: 'Keep me signed in',
-    submit: 'Sign in',
-    forgot: 'Forgot your password?',
-    none: 'Don’t have an account?',
-    signUp: 'Sign up',
-    unconfirmed: 'Resend the confirmation link',
-    changed: 'Password changed. Sign in with the new one.',
-    ended: 'Your session has ended. Sign in again.',
-    confirmed: 'Email confirmed. You can sign in now.',
-    demo: 'The email and password of the demo account are printed in the terminal when guiche starts for the first time.',
-  },
+  title: ['Entrar', 'Sign in'],
+  password: ['Senha', 'Password'],
+  remember: ['Continuar conectado', 'Keep me signed in'],
+  submit: ['Entrar', 'Sign in'],
+  forgot: ['Esqueci a senha', 'Forgot your password?'],
+  none: ['Ainda não tem conta?', 'Don’t have an account?'],
+  signUp: ['Criar conta', 'Sign up'],
+  unconfirmed: ['Enviar o link de confirmação de novo', 'Resend the confirmation link'],
+  changed: ['Senha alterada. Entre com a nova.', 'Password changed. Sign in with the new one.'],
+  ended: ['Sua sessão terminou. Entre de novo.', 'Your session has ended. Sign in again.'],
+  confirmed: ['E-mail confirmado. Agora é só entrar.', 'Email confirmed. You can sign in now.'],
+  demo: [
+    'O e-mail e a senha da conta de demonstração aparecem no terminal na primeira vez que o guiche é iniciado.',
+    'The email and password of the demo account are printed in the terminal when guiche starts for the first time.',
+  ],
 })
 
 export function SignInPage() {

@@ -9,30 +9,24 @@ import { useAfterSignIn } from './after-sign-in.ts'
 import { AuthLayout, BackToSignIn } from './auth-layout.tsx'
 
 const useTexts = translations({
-  'pt-BR': {
-    title: 'Verificação em duas etapas',
-    totp: {
-      text: 'Informe o código de 6 dígitos do seu aplicativo autenticador.',
-      label: 'Código',
-      other: 'Usar um código de recuperação',
-    },
-    recovery: {
-      text: 'Informe um dos códigos que você guardou ao ativar as duas etapas. Cada um vale uma vez.',
-      label: 'Código de recuperação',
-      other: 'Usar o aplicativo autenticador',
-    },
-    submit: 'Continuar',
+  title: ['Verificação em duas etapas', 'Two-step verification'],
+  totp: {
+    text: [
+      'Informe o código de 6 dígitos do seu aplicativo autenticador.',
+      'Enter the 6-digit code from your authenticator app.',
+    ],
+    label: ['Código', 'Code'],
+    other: ['Usar um código de recuperação', 'Use a recovery code'],
   },
-  en: {
-    title: 'Two-step verification',
-    totp: { text: 'Enter the 6-digit code from your authenticator app.', label: 'Code', other: 'Use a recovery code' },
-    recovery: {
-      text: 'Enter one of the codes you saved when you turned on two-step verification. Each works once.',
-      label: 'Recovery code',
-      other: 'Use your authenticator app',
-    },
-    submit: 'Continue',
+  recovery: {
+    text: [
+      'Informe um dos códigos que você guardou ao ativar as duas etapas. Cada um vale uma vez.',
+      'Enter one of the codes you saved when you turned on two-step verification. Each works once.',
+    ],
+    label: ['Código de recuperação', 'Recovery code'],
+    other: ['Usar o aplicativo autenticador', 'Use your authenticator app'],
   },
+  submit: ['Continuar', 'Continue'],
 })
 
 const CODE_LENGTH = 6

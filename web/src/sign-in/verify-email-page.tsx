@@ -13,34 +13,39 @@ import { ConfirmationLink } from './confirmation-link.tsx'
 import { EmailInput } from './email-input.tsx'
 
 const useTexts = translations({
-  'pt-BR': {
-    title: 'Confirme seu e-mail',
-    sent: (email: string) => `Enviamos um link para ${email}. Ele vale por 24 horas.`,
-    made: (email: string) => `Conta criada. Falta abrir o link de confirmação de ${email}.`,
-    ask: 'Informe seu e-mail e enviaremos o link de confirmação de novo.',
-    askHere: 'Informe seu e-mail e mostraremos o link de confirmação aqui.',
-    none: 'Este serviço não envia e-mails. Peça à equipe do guiche que confirme o seu.',
-    again: 'Enviar de novo',
-    show: 'Mostrar o link',
-    sentAgain: 'Se houver uma conta a confirmar com este e-mail, o link foi enviado.',
-    logged: 'Se houver uma conta a confirmar com este e-mail, o link está no log do servidor.',
-    checking: 'Confirmando…',
-    failed: 'Este link não vale mais',
-  },
-  en: {
-    title: 'Confirm your email',
-    sent: (email: string) => `We sent a link to ${email}. It is valid for 24 hours.`,
-    made: (email: string) => `Account created. Next, open the confirmation link for ${email}.`,
-    ask: 'Enter your email and we’ll resend the confirmation link.',
-    askHere: 'Enter your email and we’ll show the confirmation link here.',
-    none: 'This service sends no email. Ask the guiche team to confirm your address.',
-    again: 'Resend',
-    show: 'Show link',
-    sentAgain: 'If an account with this email is waiting for confirmation, we sent the link.',
-    logged: 'If an account with this email is waiting for confirmation, the link is in the server log.',
-    checking: 'Confirming…',
-    failed: 'This link is no longer valid',
-  },
+  title: ['Confirme seu e-mail', 'Confirm your email'],
+  sent: (email: string) => [
+    `Enviamos um link para ${email}. Ele vale por 24 horas.`,
+    `We sent a link to ${email}. It is valid for 24 hours.`,
+  ],
+  made: (email: string) => [
+    `Conta criada. Falta abrir o link de confirmação de ${email}.`,
+    `Account created. Next, open the confirmation link for ${email}.`,
+  ],
+  ask: [
+    'Informe seu e-mail e enviaremos o link de confirmação de novo.',
+    'Enter your email and we’ll resend the confirmation link.',
+  ],
+  askHere: [
+    'Informe seu e-mail e mostraremos o link de confirmação aqui.',
+    'Enter your email and we’ll show the confirmation link here.',
+  ],
+  none: [
+    'Este serviço não envia e-mails. Peça à equipe do guiche que confirme o seu.',
+    'This service sends no email. Ask the guiche team to confirm your address.',
+  ],
+  again: ['Enviar de novo', 'Resend'],
+  show: ['Mostrar o link', 'Show link'],
+  sentAgain: [
+    'Se houver uma conta a confirmar com este e-mail, o link foi enviado.',
+    'If an account with this email is waiting for confirmation, we sent the link.',
+  ],
+  logged: [
+    'Se houver uma conta a confirmar com este e-mail, o link está no log do servidor.',
+    'If an account with this email is waiting for confirmation, the link is in the server log.',
+  ],
+  checking: ['Confirmando…', 'Confirming…'],
+  failed: ['Este link não vale mais', 'This link is no longer valid'],
 })
 
 export function VerifyEmailPage() {

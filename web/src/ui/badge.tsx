@@ -13,27 +13,18 @@ export function Badge({ tone = 'still', children }: { tone?: Tone; children: Rea
 }
 
 const useTexts = translations({
-  'pt-BR': {
-    OPENING: 'Em criação',
-    PENDING: 'Aguardando',
-    COMPLETED: 'Pago',
-    EXPIRED: 'Expirado',
-    CANCELED: 'Cancelado',
-    PROCESSING: 'Em andamento',
-    DONE: 'Concluída',
-    FAILED: 'Falhou',
-    charge: { COMPLETED: 'Paga', EXPIRED: 'Expirada', CANCELED: 'Cancelada' },
-  },
-  en: {
-    OPENING: 'Being created',
-    PENDING: 'Pending',
-    COMPLETED: 'Paid',
-    EXPIRED: 'Expired',
-    CANCELED: 'Canceled',
-    PROCESSING: 'Processing',
-    DONE: 'Succeeded',
-    FAILED: 'Failed',
-    charge: { COMPLETED: 'Paid', EXPIRED: 'Expired', CANCELED: 'Canceled' },
+  OPENING: ['Em criação', 'Being created'],
+  PENDING: ['Aguardando', 'Pending'],
+  COMPLETED: ['Pago', 'Paid'],
+  EXPIRED: ['Expirado', 'Expired'],
+  CANCELED: ['Cancelado', 'Canceled'],
+  PROCESSING: ['Em andamento', 'Processing'],
+  DONE: ['Concluída', 'Succeeded'],
+  FAILED: ['Falhou', 'Failed'],
+  charge: {
+    COMPLETED: ['Paga', 'Paid'],
+    EXPIRED: ['Expirada', 'Expired'],
+    CANCELED: ['Cancelada', 'Canceled'],
   },
 })
 

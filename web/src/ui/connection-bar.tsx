@@ -4,8 +4,7 @@ import { translations, useLanguage } from '../base/language.ts'
 import { WarningIcon } from './icons.tsx'
 
 const useTexts = translations({
-  'pt-BR': { lost: (time: string) => `Sem conexão, dados de ${time}` },
-  en: { lost: (time: string) => `No connection, data from ${time}` },
+  lost: (time: string) => [`Sem conexão, dados de ${time}`, `No connection, data from ${time}`],
 })
 
 /** The page keeps what it has while the server is out of reach, so it says how old that is. */

@@ -5,8 +5,8 @@ import { Button } from './button.tsx'
 import { Failure } from './states.tsx'
 
 const useTexts = translations({
-  'pt-BR': { failed: 'Falha ao abrir', close: 'Fechar' },
-  en: { failed: 'Opening failed', close: 'Close' },
+  failed: ['Falha ao abrir', 'Opening failed'],
+  close: ['Fechar', 'Close'],
 })
 
 const RELOADED = 'reloaded for a new build'

@@ -2,8 +2,8 @@ import { translations } from '../base/language.ts'
 import { useService } from '../base/session.ts'
 
 const useTexts = translations({
-  'pt-BR': { label: 'Ambiente', text: 'Modo de teste: sem dinheiro real.' },
-  en: { label: 'Environment', text: 'Test mode: no real money.' },
+  label: ['Ambiente', 'Environment'],
+  text: ['Modo de teste: sem dinheiro real.', 'Test mode: no real money.'],
 })
 
 export function SandboxBanner() {

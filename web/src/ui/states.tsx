@@ -6,8 +6,8 @@ import { Card } from './card.tsx'
 import { RefreshIcon, WarningIcon } from './icons.tsx'
 
 const useTexts = translations({
-  'pt-BR': { failed: 'Não foi possível carregar', retry: 'Tentar de novo' },
-  en: { failed: 'Unable to load', retry: 'Try again' },
+  failed: ['Não foi possível carregar', 'Unable to load'],
+  retry: ['Tentar de novo', 'Try again'],
 })
 
 /** Holds the place of something that loads, in about its size, so that nothing jumps. */

@@ -5,8 +5,8 @@ import { translations } from '../base/language.ts'
 import { CheckIcon, CloseIcon, WarningIcon } from './icons.tsx'
 
 const useTexts = translations({
-  'pt-BR': { close: 'Fechar', region: 'Avisos' },
-  en: { close: 'Close', region: 'Notifications' },
+  close: ['Fechar', 'Close'],
+  region: ['Avisos', 'Notifications'],
 })
 
 /** Long enough to read; a failure stays longer. */

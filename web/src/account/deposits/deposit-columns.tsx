@@ -5,30 +5,16 @@ import { CardLines, type Column } from '../../ui/data/table.tsx'
 import { DateTime, Money } from '../../ui/data/values.tsx'
 
 const useTexts = translations({
-  'pt-BR': {
-    value: 'Valor',
-    status: 'Situação',
-    about: 'Descrição',
-    created: 'Criado em',
-    paid: 'Pago em',
-    credited: 'Creditado',
-    refunded: 'Devolvido',
-    partly: 'Devolvido em parte',
-    held: 'Em análise',
-    kept: 'Outro valor recebido',
-  },
-  en: {
-    value: 'Amount',
-    status: 'Status',
-    about: 'Description',
-    created: 'Created',
-    paid: 'Paid',
-    credited: 'Credited',
-    refunded: 'Refunded',
-    partly: 'Partially refunded',
-    held: 'Under review',
-    kept: 'Different amount received',
-  },
+  value: ['Valor', 'Amount'],
+  status: ['Situação', 'Status'],
+  about: ['Descrição', 'Description'],
+  created: ['Criado em', 'Created'],
+  paid: ['Pago em', 'Paid'],
+  credited: ['Creditado', 'Credited'],
+  refunded: ['Devolvido', 'Refunded'],
+  partly: ['Devolvido em parte', 'Partially refunded'],
+  held: ['Em análise', 'Under review'],
+  kept: ['Outro valor recebido', 'Different amount received'],
 })
 
 export function useDepositColumns(): Column<Deposit>[] {

@@ -6,38 +6,43 @@ import type { DepositStatus, ErrorCode } from '../../contract/codes.ts'
 import { useStatusText } from '../../ui/badge.tsx'
 
 const useTexts = translations({
-  'pt-BR': {
-    min: (money: string) => `O valor mínimo é ${money}.`,
-    max: (money: string) => `O valor máximo é ${money}.`,
-    fee: (money: string) => `O valor precisa ser maior que a tarifa, de ${money}.`,
-    externalId: 'Já existe um depósito pendente ou pago com esta referência.',
-    notCancelable: (status: string) => `Não dá mais para cancelar: a situação agora é “${status}”.`,
-    refunded: 'Este depósito já foi devolvido por inteiro.',
-    left: (money: string) => `Só é possível devolver mais ${money}.`,
-    balance: (has: string, takes: string) => `Saldo insuficiente: há ${has} e a devolução precisa de ${takes}.`,
-    notEnabled: 'Aqui, só a equipe do guiche faz devoluções. Fale com ela.',
-    providerRefused: 'O provedor de pagamento recusou. Nada foi alterado.',
-    held: (money: string) =>
-      `Recebemos ${money} para este depósito, e o valor está em análise. Não dá para cancelar antes da decisão.`,
-    notRefundable: (status: string) => `Não dá para devolver: a situação agora é “${status}”.`,
-    notFound: 'Este depósito não existe nesta conta.',
-  },
-  en: {
-    min: (money: string) => `The minimum amount is ${money}.`,
-    max: (money: string) => `The maximum amount is ${money}.`,
-    fee: (money: string) => `The amount must be greater than the fee of ${money}.`,
-    externalId: 'A pending or paid deposit with this reference already exists.',
-    notCancelable: (status: string) => `This deposit can no longer be canceled. Its status is now “${status}”.`,
-    refunded: 'This deposit has already been fully refunded.',
-    left: (money: string) => `Only ${money} can still be refunded.`,
-    balance: (has: string, takes: string) => `Insufficient balance: you have ${has}, and the refund needs ${takes}.`,
-    notEnabled: 'Only the guiche team makes refunds here. Please contact them.',
-    providerRefused: 'The payment provider declined the request. Nothing was changed.',
-    held: (money: string) =>
-      `We received ${money} for this deposit and it is under review. The deposit cannot be canceled before the decision.`,
-    notRefundable: (status: string) => `This deposit cannot be refunded. Its status is now “${status}”.`,
-    notFound: 'This deposit does not exist in this account.',
-  },
+  min: (money: string) => [`O valor mínimo é ${money}.`, `The minimum amount is ${money}.`],
+  max: (money: string) => [`O valor máximo é ${money}.`, `The maximum amount is ${money}.`],
+  fee: (money: string) => [
+    `O valor precisa ser maior que a tarifa, de ${money}.`,
+    `The amount must be greater than the fee of ${money}.`,
+  ],
+  externalId: [
+    'Já existe um depósito pendente ou pago com esta referência.',
+    'A pending or paid deposit with this reference already exists.',
+  ],
+  notCancelable: (status: string) => [
+    `Não dá mais para cancelar: a situação agora é “${status}”.`,
+    `This deposit can no longer be canceled. Its status is now “${status}”.`,
+  ],
+  refunded: ['Este depósito já foi devolvido por inteiro.', 'This deposit has already been fully refunded.'],
+  left: (money: string) => [`Só é possível devolver mais ${money}.`, `Only ${money} can still be refunded.`],
+  balance: (has: string, takes: string) => [
+    `Saldo insuficiente: há ${has} e a devolução precisa de ${takes}.`,
+    `Insufficient balance: you have ${has}, and the refund needs ${takes}.`,
+  ],
+  notEnabled: [
+    'Aqui, só a equipe do guiche faz devoluções. Fale com ela.',
+    'Only the guiche team makes refunds here. Please contact them.',
+  ],
+  providerRefused: [
+    'O provedor de pagamento recusou. Nada foi alterado.',
+    'The payment provider declined the request. Nothing was changed.',
+  ],
+  held: (money: string) => [
+    `Recebemos ${money} para este depósito, e o valor está em análise. Não dá para cancelar antes da decisão.`,
+    `We received ${money} for this deposit and it is under review. The deposit cannot be canceled before the decision.`,
+  ],
+  notRefundable: (status: string) => [
+    `Não dá para devolver: a situação agora é “${status}”.`,
+    `This deposit cannot be refunded. Its status is now “${status}”.`,
+  ],
+  notFound: ['Este depósito não existe nesta conta.', 'This deposit does not exist in this account.'],
 })
 
 /** Why the server refused a request about a deposit, with its amounts. */

@@ -17,26 +17,20 @@ import { depositCard, useDepositColumns } from './deposit-columns.tsx'
 import { NewDepositButton } from './new-deposit-button.tsx'
 
 const useTexts = translations({
-  'pt-BR': {
-    title: 'Depósitos',
-    search: 'Referência, descrição, valor ou ID',
-    status: 'Todas as situações',
-    emptyTitle: 'Nenhum depósito ainda',
-    emptyText: 'Crie um aqui ou pela API: ele aparece nesta lista em alguns segundos.',
-    noneTitle: 'Nenhum depósito encontrado',
-    noneText: 'Busque por parte da referência ou da descrição (3 letras ou mais), pelo valor ou pelo começo do ID.',
-    clear: 'Limpar filtros',
-  },
-  en: {
-    title: 'Deposits',
-    search: 'Reference, description, amount or ID',
-    status: 'All statuses',
-    emptyTitle: 'No deposits yet',
-    emptyText: 'Create one here or through the API. It appears in this list within seconds.',
-    noneTitle: 'No deposits found',
-    noneText: 'Search by part of the reference or description (3 letters or more), amount, or start of the ID.',
-    clear: 'Clear filters',
-  },
+  title: ['Depósitos', 'Deposits'],
+  search: ['Referência, descrição, valor ou ID', 'Reference, description, amount or ID'],
+  status: ['Todas as situações', 'All statuses'],
+  emptyTitle: ['Nenhum depósito ainda', 'No deposits yet'],
+  emptyText: [
+    'Crie um aqui ou pela API: ele aparece nesta lista em alguns segundos.',
+    'Create one here or through the API. It appears in this list within seconds.',
+  ],
+  noneTitle: ['Nenhum depósito encontrado', 'No deposits found'],
+  noneText: [
+    'Busque por parte da referência ou da descrição (3 letras ou mais), pelo valor ou pelo começo do ID.',
+    'Search by part of the reference or description (3 letters or more), amount, or start of the ID.',
+  ],
+  clear: ['Limpar filtros', 'Clear filters'],
 })
 
 const PAGE_ROWS = 25

@@ -6,8 +6,8 @@ import { PlusIcon } from '../../ui/icons.tsx'
 import { lazyDialog } from '../../ui/lazy-component.tsx'
 
 const useTexts = translations({
-  'pt-BR': { create: 'Novo depósito', suspended: 'Indisponível: conta suspensa' },
-  en: { create: 'New deposit', suspended: 'Unavailable: account suspended' },
+  create: ['Novo depósito', 'New deposit'],
+  suspended: ['Indisponível: conta suspensa', 'Unavailable: account suspended'],
 })
 
 const NewDepositDialog = lazyDialog(() => import('./new-deposit.tsx'), 'NewDepositDialog')

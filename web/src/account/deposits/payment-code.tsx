@@ -6,20 +6,11 @@ import { QrCode } from '../../ui/data/qr-code.tsx'
 import { ExternalIcon } from '../../ui/icons.tsx'
 
 const useTexts = translations({
-  'pt-BR': {
-    qr: 'QR code para pagar este depósito',
-    code: 'Código Pix copia e cola',
-    copyCode: 'Copiar código Pix',
-    copyLink: 'Copiar link',
-    open: 'Abrir página de pagamento',
-  },
-  en: {
-    qr: 'QR code to pay this deposit',
-    code: 'Pix copy and paste code',
-    copyCode: 'Copy Pix code',
-    copyLink: 'Copy link',
-    open: 'Open payment page',
-  },
+  qr: ['QR code para pagar este depósito', 'QR code to pay this deposit'],
+  code: ['Código Pix copia e cola', 'Pix copy and paste code'],
+  copyCode: ['Copiar código Pix', 'Copy Pix code'],
+  copyLink: ['Copiar link', 'Copy link'],
+  open: ['Abrir página de pagamento', 'Open payment page'],
 })
 
 /** Everything a payer may be given: the QR code, the code as text, and the page with both. */

@@ -6,16 +6,14 @@ import { DateTime } from '../../ui/data/values.tsx'
 import { isFuture, isQueued } from './webhook-events.ts'
 
 const useTexts = translations({
-  'pt-BR': {
-    status: { delivered: 'Entregue', retrying: 'Tentando de novo', failed: 'Falhou', pending: 'Pendente' },
-    none: 'Nenhuma ainda',
-    next: 'próxima tentativa',
+  status: {
+    delivered: ['Entregue', 'Delivered'],
+    retrying: ['Tentando de novo', 'Retrying'],
+    failed: ['Falhou', 'Failed'],
+    pending: ['Pendente', 'Pending'],
   },
-  en: {
-    status: { delivered: 'Delivered', retrying: 'Retrying', failed: 'Failed', pending: 'Pending' },
-    none: 'None yet',
-    next: 'next attempt',
-  },
+  none: ['Nenhuma ainda', 'None yet'],
+  next: ['próxima tentativa', 'next attempt'],
 })
 
 const TONES = { delivered: 'good', retrying: 'bad', failed: 'bad', pending: 'wait' } as const

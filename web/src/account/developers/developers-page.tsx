@@ -9,26 +9,17 @@ import { Keys } from './keys.tsx'
 import { Webhooks } from './webhooks.tsx'
 
 const useTexts = translations({
-  'pt-BR': {
-    title: 'API e webhooks',
-    text: 'Chaves criam depósitos; webhooks avisam quando são pagos.',
-    tabs: 'Seções',
-    keys: 'Chaves de API',
-    webhooks: 'Webhooks',
-    deliveries: 'Entregas',
-    notFound: 'Página não encontrada',
-    back: 'Ir para API e webhooks',
-  },
-  en: {
-    title: 'API and webhooks',
-    text: 'Keys create deposits; webhooks tell you when they are paid.',
-    tabs: 'Sections',
-    keys: 'API keys',
-    webhooks: 'Webhooks',
-    deliveries: 'Deliveries',
-    notFound: 'Page not found',
-    back: 'Go to API and webhooks',
-  },
+  title: ['API e webhooks', 'API and webhooks'],
+  text: [
+    'Chaves criam depósitos; webhooks avisam quando são pagos.',
+    'Keys create deposits; webhooks tell you when they are paid.',
+  ],
+  tabs: ['Seções', 'Sections'],
+  keys: ['Chaves de API', 'API keys'],
+  webhooks: ['Webhooks', 'Webhooks'],
+  deliveries: ['Entregas', 'Deliveries'],
+  notFound: ['Página não encontrada', 'Page not found'],
+  back: ['Ir para API e webhooks', 'Go to API and webhooks'],
 })
 
 const TABS = new Map([

@@ -12,50 +12,46 @@ import { useCheck } from '../../ui/form/form.tsx'
 import { Secret, ShownOnce } from '../../ui/form/shown-once.tsx'
 
 const useTexts = translations({
-  'pt-BR': {
-    title: 'Criar chave de API',
-    name: 'Nome',
-    nameHint: 'Onde será usada, como “Loja, produção”.',
-    scopes: 'Permissões',
-    noScope: 'Escolha ao menos uma permissão.',
-    scope: {
-      'deposits:write': ['Criar depósitos', 'Criar e cancelar depósitos.'],
-      'deposits:read': ['Ver depósitos', 'Consultar e listar depósitos e devoluções.'],
-      'balance:read': ['Ver saldo e extrato', 'Somente leitura.'],
-      'webhooks:write': ['Gerenciar webhooks', 'Configurar webhooks e reenviar eventos.'],
+  title: ['Criar chave de API', 'Create API key'],
+  name: ['Nome', 'Name'],
+  nameHint: ['Onde será usada, como “Loja, produção”.', 'Where it will be used, such as “Shop, production”.'],
+  scopes: ['Permissões', 'Permissions'],
+  noScope: ['Escolha ao menos uma permissão.', 'Choose at least one permission.'],
+  scope: {
+    'deposits:write': {
+      label: ['Criar depósitos', 'Create deposits'],
+      hint: ['Criar e cancelar depósitos.', 'Create and cancel deposits.'],
     },
-    andRefund: 'Criar, cancelar e devolver depósitos.',
-    expires: 'Validade',
-    expiry: { '': 'Nunca expira', '30': '30 dias', '90': '90 dias', '365': '1 ano' },
-    create: 'Criar chave',
-    madeTitle: 'Sua nova chave',
-    once: 'Copie agora. Por segurança, ela não será mostrada de novo.',
-    key: 'Chave de API',
-    copy: 'Copiar chave',
-    tryIt: 'Experimente: crie um depósito de R$ 50,00',
-  },
-  en: {
-    title: 'Create API key',
-    name: 'Name',
-    nameHint: 'Where it will be used, such as “Shop, production”.',
-    scopes: 'Permissions',
-    noScope: 'Choose at least one permission.',
-    scope: {
-      'deposits:write': ['Create deposits', 'Create and cancel deposits.'],
-      'deposits:read': ['View deposits', 'Read and list deposits and refunds.'],
-      'balance:read': ['View balance and statement', 'Read-only.'],
-      'webhooks:write': ['Manage webhooks', 'Configure webhooks and resend events.'],
+    'deposits:read': {
+      label: ['Ver depósitos', 'View deposits'],
+      hint: ['Consultar e listar depósitos e devoluções.', 'Read and list deposits and refunds.'],
     },
-    andRefund: 'Create, cancel and refund deposits.',
-    expires: 'Expires after',
-    expiry: { '': 'Never expires', '30': '30 days', '90': '90 days', '365': '1 year' },
-    create: 'Create key',
-    madeTitle: 'Your new key',
-    once: 'Copy it now. For your security, it won’t be shown again.',
-    key: 'API key',
-    copy: 'Copy key',
-    tryIt: 'Try it: create a deposit of R$ 50.00',
+    'balance:read': {
+      label: ['Ver saldo e extrato', 'View balance and statement'],
+      hint: ['Somente leitura.', 'Read-only.'],
+    },
+    'webhooks:write': {
+      label: ['Gerenciar webhooks', 'Manage webhooks'],
+      hint: ['Configurar webhooks e reenviar eventos.', 'Configure webhooks and resend events.'],
+    },
   },
+  andRefund: ['Criar, cancelar e devolver depósitos.', 'Create, cancel and refund deposits.'],
+  expires: ['Validade', 'Expires after'],
+  expiry: {
+    '': ['Nunca expira', 'Never expires'],
+    '30': ['30 dias', '30 days'],
+    '90': ['90 dias', '90 days'],
+    '365': ['1 ano', '1 year'],
+  },
+  create: ['Criar chave', 'Create key'],
+  madeTitle: ['Sua nova chave', 'Your new key'],
+  once: [
+    'Copie agora. Por segurança, ela não será mostrada de novo.',
+    'Copy it now. For your security, it won’t be shown again.',
+  ],
+  key: ['Chave de API', 'API key'],
+  copy: ['Copiar chave', 'Copy key'],
+  tryIt: ['Experimente: crie um depósito de R$ 50,00', 'Try it: create a deposit of R$ 50.00'],
 })
 
 const DAY_MS = 24 * 3_600_000
@@ -108,7 +104,7 @@ function NewKeyForm({ onSend, onClose }: FormProps) {
   const { isWrong, onCheck } = useCheck(form.scopes.length > 0)
   const hintOf = (scope: Scope) => (
     <>
-      {scope === 'deposits:write' && mayRefund ? t.andRefund : t.scope[scope][1]}{' '}
+      {scope === 'deposits:write' && mayRefund ? t.andRefund : t.scope[scope].hint}{' '}
       <code className="font-mono text-[0.8125rem] whitespace-nowrap">{scope}</code>
     </>
   )
@@ -128,7 +124,7 @@ function NewKeyForm({ onSend, onClose }: FormProps) {
       />
       <CheckboxGroup
         legend={t.scopes}
-        options={SCOPES.map((value) => ({ value, label: t.scope[value][0], hint: hintOf(value) }))}
+        options={SCOPES.map((value) => ({ value, label: t.scope[value].label, hint: hintOf(value) }))}
         values={form.scopes}
         onChange={(scopes) => setForm({ ...form, scopes })}
         error={isWrong && t.noScope}

@@ -10,24 +10,19 @@ import { webhooksQuery } from './webhook-events.ts'
 import { WebhookForm, type WebhookFields } from './webhook-form.tsx'
 
 const useTexts = translations({
-  'pt-BR': {
-    title: 'Adicionar webhook',
-    add: 'Salvar e testar',
-    madeTitle: 'Webhook adicionado',
-    once: 'Copie o segredo agora: seu sistema confere as assinaturas com ele. Ele não será mostrado de novo.',
-    secret: 'Segredo de assinatura',
-    copy: 'Copiar segredo',
-    fix: 'O webhook foi salvo mesmo assim. Corrija seu sistema e envie outro teste.',
-  },
-  en: {
-    title: 'Add webhook',
-    add: 'Save and test',
-    madeTitle: 'Webhook added',
-    once: 'Copy the secret now: your system verifies signatures with it. It won’t be shown again.',
-    secret: 'Signing secret',
-    copy: 'Copy secret',
-    fix: 'The webhook was saved anyway. Fix your system and send another test.',
-  },
+  title: ['Adicionar webhook', 'Add webhook'],
+  add: ['Salvar e testar', 'Save and test'],
+  madeTitle: ['Webhook adicionado', 'Webhook added'],
+  once: [
+    'Copie o segredo agora: seu sistema confere as assinaturas com ele. Ele não será mostrado de novo.',
+    'Copy the secret now: your system verifies signatures with it. It won’t be shown again.',
+  ],
+  secret: ['Segredo de assinatura', 'Signing secret'],
+  copy: ['Copiar segredo', 'Copy secret'],
+  fix: [
+    'O webhook foi salvo mesmo assim. Corrija seu sistema e envie outro teste.',
+    'The webhook was saved anyway. Fix your system and send another test.',
+  ],
 })
 
 /** A form, and then the result of the test and the signing secret, once. */

@@ -11,38 +11,29 @@ import { toast } from '../../ui/toast.tsx'
 import { webhooksQuery } from './webhook-events.ts'
 
 const useTexts = translations({
-  'pt-BR': {
-    title: 'Reenviar entregas?',
-    text: 'São reenviadas com o mesmo ID e o mesmo corpo, da mais antiga à mais nova. Seu sistema reconhece repetições pelo ID.',
-    which: 'O que reenviar',
-    failed: 'Tudo o que falhou ou está sendo tentado de novo',
-    since: 'Tudo a partir de uma data',
-    from: 'Desde',
-    to: 'Para',
-    all: 'Todos os webhooks ativos',
-    resend: 'Reenviar',
-    none: 'Nada a reenviar.',
-    one: '1 entrega será reenviada.',
-    many: (count: number) => `${count} entregas serão reenviadas.`,
-    atLeast: (count: number) => `Pelo menos ${count} entregas serão reenviadas.`,
-    queued: (count: number) => (count === 1 ? '1 entrega agendada.' : `${count} entregas agendadas.`),
-  },
-  en: {
-    title: 'Resend deliveries?',
-    text: 'They are resent with the same ID and body, oldest first. Your system recognizes duplicates by the ID.',
-    which: 'What to resend',
-    failed: 'Everything that failed or is being retried',
-    since: 'Everything since a date',
-    from: 'Since',
-    to: 'To',
-    all: 'All active webhooks',
-    resend: 'Resend',
-    none: 'Nothing to resend.',
-    one: '1 delivery will be resent.',
-    many: (count: number) => `${count} deliveries will be resent.`,
-    atLeast: (count: number) => `At least ${count} deliveries will be resent.`,
-    queued: (count: number) => (count === 1 ? '1 delivery scheduled.' : `${count} deliveries scheduled.`),
-  },
+  title: ['Reenviar entregas?', 'Resend deliveries?'],
+  text: [
+    'São reenviadas com o mesmo ID e o mesmo corpo, da mais antiga à mais nova. Seu sistema reconhece repetições pelo ID.',
+    'They are resent with the same ID and body, oldest first. Your system recognizes duplicates by the ID.',
+  ],
+  which: ['O que reenviar', 'What to resend'],
+  failed: ['Tudo o que falhou ou está sendo tentado de novo', 'Everything that failed or is being retried'],
+  since: ['Tudo a partir de uma data', 'Everything since a date'],
+  from: ['Desde', 'Since'],
+  to: ['Para', 'To'],
+  all: ['Todos os webhooks ativos', 'All active webhooks'],
+  resend: ['Reenviar', 'Resend'],
+  none: ['Nada a reenviar.', 'Nothing to resend.'],
+  one: ['1 entrega será reenviada.', '1 delivery will be resent.'],
+  many: (count: number) => [`${count} entregas serão reenviadas.`, `${count} deliveries will be resent.`],
+  atLeast: (count: number) => [
+    `Pelo menos ${count} entregas serão reenviadas.`,
+    `At least ${count} deliveries will be resent.`,
+  ],
+  queued: (count: number) => [
+    count === 1 ? '1 entrega agendada.' : `${count} entregas agendadas.`,
+    count === 1 ? '1 delivery scheduled.' : `${count} deliveries scheduled.`,
+  ],
 })
 
 const DAY_MS = 24 * 3_600_000

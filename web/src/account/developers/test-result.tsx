@@ -5,24 +5,13 @@ import { useReasonText } from '../../ui/data/delivery-reasons.ts'
 import { Notice } from '../../ui/notice.tsx'
 
 const useTexts = translations({
-  'pt-BR': {
-    arrived: 'Evento de teste entregue',
-    refused: 'O webhook recusou o evento de teste',
-    lost: 'Não foi possível entregar o evento de teste',
-    answered: (status: number, ms: number) => `Respondeu ${status} em ${ms} ms.`,
-    want: 'Só respostas 2xx contam como entrega.',
-    after: (reason: string, ms: number) => `Depois de ${ms} ms: ${reason}.`,
-    excerpt: 'Resposta do webhook',
-  },
-  en: {
-    arrived: 'Test event delivered',
-    refused: 'The webhook rejected the test event',
-    lost: 'The test event could not be delivered',
-    answered: (status: number, ms: number) => `Responded ${status} in ${ms} ms.`,
-    want: 'Only 2xx responses count as delivered.',
-    after: (reason: string, ms: number) => `After ${ms} ms: ${reason}.`,
-    excerpt: 'Response of the webhook',
-  },
+  arrived: ['Evento de teste entregue', 'Test event delivered'],
+  refused: ['O webhook recusou o evento de teste', 'The webhook rejected the test event'],
+  lost: ['Não foi possível entregar o evento de teste', 'The test event could not be delivered'],
+  answered: (status: number, ms: number) => [`Respondeu ${status} em ${ms} ms.`, `Responded ${status} in ${ms} ms.`],
+  want: ['Só respostas 2xx contam como entrega.', 'Only 2xx responses count as delivered.'],
+  after: (reason: string, ms: number) => [`Depois de ${ms} ms: ${reason}.`, `After ${ms} ms: ${reason}.`],
+  excerpt: ['Resposta do webhook', 'Response of the webhook'],
 })
 
 export function TestResult({ test }: { test: WebhookTest }) {

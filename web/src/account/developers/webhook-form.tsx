@@ -9,32 +9,26 @@ import { useCheck } from '../../ui/form/form.tsx'
 import { useEventName } from './webhook-events.ts'
 
 const useTexts = translations({
-  'pt-BR': {
-    name: 'Nome',
-    nameHint: 'Se vazio, usamos o domínio da URL.',
-    url: 'URL',
-    urlHint: 'Recebe um POST a cada evento e é testada ao salvar.',
-    events: 'Eventos',
-    noEvent: 'Escolha ao menos um evento.',
-    authorization: 'Cabeçalho Authorization',
-    authorizationHint: 'Enviado em cada entrega, além da assinatura.',
-    kept: 'Há um valor salvo. Deixe em branco para mantê-lo.',
-    dropped: 'Com outro servidor ou caminho, o valor salvo é descartado. Informe-o de novo se precisar.',
-    remove: 'Remover o valor salvo',
-  },
-  en: {
-    name: 'Name',
-    nameHint: 'Defaults to the host of the URL.',
-    url: 'URL',
-    urlHint: 'Receives a POST for each event and is tested when you save.',
-    events: 'Events',
-    noEvent: 'Choose at least one event.',
-    authorization: 'Authorization header',
-    authorizationHint: 'Sent with each delivery, in addition to the signature.',
-    kept: 'A value is saved. Leave blank to keep it.',
-    dropped: 'With a different server or path, the saved value is dropped. Enter it again if you need it.',
-    remove: 'Remove the saved value',
-  },
+  name: ['Nome', 'Name'],
+  nameHint: ['Se vazio, usamos o domínio da URL.', 'Defaults to the host of the URL.'],
+  url: ['URL', 'URL'],
+  urlHint: [
+    'Recebe um POST a cada evento e é testada ao salvar.',
+    'Receives a POST for each event and is tested when you save.',
+  ],
+  events: ['Eventos', 'Events'],
+  noEvent: ['Escolha ao menos um evento.', 'Choose at least one event.'],
+  authorization: ['Cabeçalho Authorization', 'Authorization header'],
+  authorizationHint: [
+    'Enviado em cada entrega, além da assinatura.',
+    'Sent with each delivery, in addition to the signature.',
+  ],
+  kept: ['Há um valor salvo. Deixe em branco para mantê-lo.', 'A value is saved. Leave blank to keep it.'],
+  dropped: [
+    'Com outro servidor ou caminho, o valor salvo é descartado. Informe-o de novo se precisar.',
+    'With a different server or path, the saved value is dropped. Enter it again if you need it.',
+  ],
+  remove: ['Remover o valor salvo', 'Remove the saved value'],
 })
 
 export type WebhookFields = {

@@ -9,20 +9,17 @@ import { webhooksQuery } from './webhook-events.ts'
 import { WebhookRow } from './webhook-row.tsx'
 
 const useTexts = translations({
-  'pt-BR': {
-    text: 'URLs do seu sistema que recebem cada evento, com assinatura.',
-    add: 'Adicionar webhook',
-    loading: 'Carregando',
-    emptyTitle: 'Nenhum webhook ainda',
-    emptyText: 'Adicione uma URL do seu sistema para saber de cada depósito pago.',
-  },
-  en: {
-    text: 'URLs of your system that receive each event, signed.',
-    add: 'Add webhook',
-    loading: 'Loading',
-    emptyTitle: 'No webhooks yet',
-    emptyText: 'Add a URL of your system to be notified of each paid deposit.',
-  },
+  text: [
+    'URLs do seu sistema que recebem cada evento, com assinatura.',
+    'URLs of your system that receive each event, signed.',
+  ],
+  add: ['Adicionar webhook', 'Add webhook'],
+  loading: ['Carregando', 'Loading'],
+  emptyTitle: ['Nenhum webhook ainda', 'No webhooks yet'],
+  emptyText: [
+    'Adicione uma URL do seu sistema para saber de cada depósito pago.',
+    'Add a URL of your system to be notified of each paid deposit.',
+  ],
 })
 
 export function Webhooks() {

@@ -2,7 +2,9 @@ import { useState } from 'react'
 import { translations } from '../../base/language.ts'
 import { CodeBlock } from '../../ui/data/code-block.tsx'
 
-const useTexts = translations({ 'pt-BR': { language: 'Linguagem' }, en: { language: 'Language' } })
+const useTexts = translations({
+  language: ['Linguagem', 'Language'],
+})
 
 const NAMES = { curl: 'curl', javascript: 'JavaScript', python: 'Python', php: 'PHP' } as const
 export type CodeLanguage = keyof typeof NAMES

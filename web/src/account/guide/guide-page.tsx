@@ -8,22 +8,12 @@ import { QuickStart } from './quick-start.tsx'
 import { WebhookGuide } from './webhook-guide.tsx'
 
 const useTexts = translations({
-  'pt-BR': {
-    title: 'Documentação',
-    text: 'Do primeiro depósito à conferência dos webhooks.',
-    reference: 'Referência da API',
-    start: 'Primeiros passos',
-    webhooks: 'Webhooks',
-    errors: 'Erros',
-  },
-  en: {
-    title: 'Docs',
-    text: 'From your first deposit to verified webhooks.',
-    reference: 'API reference',
-    start: 'Quickstart',
-    webhooks: 'Webhooks',
-    errors: 'Errors',
-  },
+  title: ['Documentação', 'Docs'],
+  text: ['Do primeiro depósito à conferência dos webhooks.', 'From your first deposit to verified webhooks.'],
+  reference: ['Referência da API', 'API reference'],
+  start: ['Primeiros passos', 'Quickstart'],
+  webhooks: ['Webhooks', 'Webhooks'],
+  errors: ['Erros', 'Errors'],
 })
 
 export function GuidePage() {

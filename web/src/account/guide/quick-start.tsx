@@ -10,54 +10,47 @@ import { MarkedParagraph, MarkedText } from './marked-text.tsx'
 import { askSamples, createAnswer, createSamples } from './quick-start-code.ts'
 
 const useTexts = translations({
-  'pt-BR': {
-    base: 'URL da API',
-    cents:
-      'Valores são inteiros em centavos: 5000 é R$ 50,00. Horários são ISO 8601 em UTC. Toda resposta é JSON com `success`.',
-    key: 'Crie uma chave',
-    keyText:
-      'Toda requisição leva uma chave. Ela aparece uma única vez, ao ser criada; guarde-a como uma senha, fora do código.',
-    keyLink: 'Criar uma chave em API e webhooks',
-    create: 'Crie um depósito',
-    createText:
-      '`Idempotency-Key` torna a repetição segura: após um timeout, envie a mesma requisição com a mesma chave e não haverá dois depósitos.',
-    answer: 'A resposta',
-    answerLabel: 'Resposta de exemplo',
-    names: 'O depósito se chama `charge` na API e “cobrança” na página do pagador. É a mesma coisa.',
-    show: 'Mostre ao pagador',
-    showText:
-      'Envie o pagador para `paymentLinkUrl`, uma página pronta em três idiomas. Ou mostre você mesmo: `qrCodeLink` é a imagem do QR code, `emv` é o Pix copia e cola.',
-    test: 'No modo de teste, a página de pagamento tem um botão que simula o pagamento.',
-    know: 'Saiba quando foi pago',
-    knowText:
-      'Use um webhook: avisamos em segundos. Você também pode consultar a qualquer momento; um depósito pendente é conferido no provedor antes da resposta.',
-    knowLink: 'Como receber e conferir webhooks',
-    credited: 'Quando pago, `value` menos `fee` entra no seu saldo.',
-  },
-  en: {
-    base: 'API base URL',
-    cents:
-      'Amounts are integers in cents: 5000 is R$ 50.00. Times are ISO 8601 in UTC. Every response is JSON with `success`.',
-    key: 'Create a key',
-    keyText:
-      'Every request needs a key. It is shown once, when you create it; store it like a password, outside your code.',
-    keyLink: 'Create a key in API and webhooks',
-    create: 'Create a deposit',
-    createText:
-      '`Idempotency-Key` makes retries safe: after a timeout, send the same request with the same key and there won’t be two deposits.',
-    answer: 'The response',
-    answerLabel: 'Example response',
-    names: 'The deposit is called `charge` in the API and “charge” on the payer’s page. They are the same.',
-    show: 'Show it to the payer',
-    showText:
-      'Send the payer to `paymentLinkUrl`, a ready-made page in three languages. Or show it yourself: `qrCodeLink` is the image of the QR code, `emv` is the code to copy and paste.',
-    test: 'In test mode, the payment page has a button that simulates the payment.',
-    know: 'Know when it is paid',
-    knowText:
-      'Use a webhook: we notify you within seconds. You can also query at any time; a pending deposit is checked with the provider before we respond.',
-    knowLink: 'How to receive and verify webhooks',
-    credited: 'Once paid, `value` minus `fee` is credited to your balance.',
-  },
+  base: ['URL da API', 'API base URL'],
+  cents: [
+    'Valores são inteiros em centavos: 5000 é R$ 50,00. Horários são ISO 8601 em UTC. Toda resposta é JSON com `success`.',
+    'Amounts are integers in cents: 5000 is R$ 50.00. Times are ISO 8601 in UTC. Every response is JSON with `success`.',
+  ],
+  key: ['Crie uma chave', 'Create a key'],
+  keyText: [
+    'Toda requisição leva uma chave. Ela aparece uma única vez, ao ser criada; guarde-a como uma senha, fora do código.',
+    'Every request needs a key. It is shown once, when you create it; store it like a password, outside your code.',
+  ],
+  keyLink: ['Criar uma chave em API e webhooks', 'Create a key in API and webhooks'],
+  create: ['Crie um depósito', 'Create a deposit'],
+  createText: [
+    '`Idempotency-Key` torna a repetição segura: após um timeout, envie a mesma requisição com a mesma chave e não haverá dois depósitos.',
+    '`Idempotency-Key` makes retries safe: after a timeout, send the same request with the same key and there won’t be two deposits.',
+  ],
+  answer: ['A resposta', 'The response'],
+  answerLabel: ['Resposta de exemplo', 'Example response'],
+  names: [
+    'O depósito se chama `charge` na API e “cobrança” na página do pagador. É a mesma coisa.',
+    'The deposit is called `charge` in the API and “charge” on the payer’s page. They are the same.',
+  ],
+  show: ['Mostre ao pagador', 'Show it to the payer'],
+  showText: [
+    'Envie o pagador para `paymentLinkUrl`, uma página pronta em três idiomas. Ou mostre você mesmo: `qrCodeLink` é a imagem do QR code, `emv` é o Pix copia e cola.',
+    'Send the payer to `paymentLinkUrl`, a ready-made page in three languages. Or show it yourself: `qrCodeLink` is the image of the QR code, `emv` is the code to copy and paste.',
+  ],
+  test: [
+    'No modo de teste, a página de pagamento tem um botão que simula o pagamento.',
+    'In test mode, the payment page has a button that simulates the payment.',
+  ],
+  know: ['Saiba quando foi pago', 'Know when it is paid'],
+  knowText: [
+    'Use um webhook: avisamos em segundos. Você também pode consultar a qualquer momento; um depósito pendente é conferido no provedor antes da resposta.',
+    'Use a webhook: we notify you within seconds. You can also query at any time; a pending deposit is checked with the provider before we respond.',
+  ],
+  knowLink: ['Como receber e conferir webhooks', 'How to receive and verify webhooks'],
+  credited: [
+    'Quando pago, `value` menos `fee` entra no seu saldo.',
+    'Once paid, `value` minus `fee` is credited to your balance.',
+  ],
 })
 
 export function QuickStart() {

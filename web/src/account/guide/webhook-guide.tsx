@@ -10,46 +10,43 @@ import { MarkedParagraph, MarkedText } from './marked-text.tsx'
 import { depositEvent, receiverJs, refundEvent } from './webhook-code.ts'
 
 const useTexts = translations({
-  'pt-BR': {
-    how: 'Como funciona',
-    howText:
-      'A cada evento, enviamos um POST com JSON para a URL que você adicionou. Ao salvar, um `WEBHOOK_TEST` mostra se ela responde.',
-    add: 'Adicionar um webhook',
-    rules: [
+  how: ['Como funciona', 'How it works'],
+  howText: [
+    'A cada evento, enviamos um POST com JSON para a URL que você adicionou. Ao salvar, um `WEBHOOK_TEST` mostra se ela responde.',
+    'For each event, we POST JSON to the URL you added. When you save it, a `WEBHOOK_TEST` shows whether it responds.',
+  ],
+  add: ['Adicionar um webhook', 'Add a webhook'],
+  rules: {
+    respond: [
       'Responda 2xx em até 15 segundos e processe depois. Qualquer outra resposta, inclusive redirecionamentos, conta como falha.',
-      'Tentamos de novo após 5 s, 1 min, 5 min, 30 min, 2 h, 5 h, 10 h, 14 h, 20 h e 24 h, com ±20 %. `Retry-After` é respeitado.',
-      'Um evento pode chegar mais de uma vez e fora de ordem: guarde `webhook-id` numa coluna única e use `paidAt`.',
-      'Uma resposta 410, ou cinco dias só de falhas, desativa o webhook. Em API e webhooks você o reativa e reenvia o que faltou.',
-    ],
-    verify: 'Confira a assinatura',
-    verifyText:
-      'Qualquer um pode enviar algo parecido para a sua URL. Confie só no que a assinatura cobre: HMAC-SHA256 sobre `webhook-id`, `webhook-timestamp` e os bytes do corpo, antes de qualquer parser de JSON, como na especificação Standard Webhooks. A chave é o `whsec_…` mostrado ao adicionar o webhook.',
-    events: 'Eventos',
-    deposit: 'Um depósito foi pago e creditado.',
-    refund: 'Uma devolução foi feita ao pagador.',
-    testEvent: 'Um teste; responda 2xx.',
-    unknown: 'Novos eventos podem surgir: responda 2xx aos que não conhece.',
-  },
-  en: {
-    how: 'How it works',
-    howText:
-      'For each event, we POST JSON to the URL you added. When you save it, a `WEBHOOK_TEST` shows whether it responds.',
-    add: 'Add a webhook',
-    rules: [
       'Respond 2xx within 15 seconds and process later. Any other response, including redirects, counts as a failure.',
+    ],
+    retries: [
+      'Tentamos de novo após 5 s, 1 min, 5 min, 30 min, 2 h, 5 h, 10 h, 14 h, 20 h e 24 h, com ±20 %. `Retry-After` é respeitado.',
       'We retry after 5 s, 1 min, 5 min, 30 min, 2 h, 5 h, 10 h, 14 h, 20 h and 24 h, ±20 %. `Retry-After` is honoured.',
+    ],
+    repeats: [
+      'Um evento pode chegar mais de uma vez e fora de ordem: guarde `webhook-id` numa coluna única e use `paidAt`.',
       'An event may arrive more than once and out of order: store `webhook-id` in a unique column and use `paidAt`.',
+    ],
+    disabled: [
+      'Uma resposta 410, ou cinco dias só de falhas, desativa o webhook. Em API e webhooks você o reativa e reenvia o que faltou.',
       'A 410 response, or five days of failures only, disables the webhook. Enable it again in API and webhooks and resend what it missed.',
     ],
-    verify: 'Verify the signature',
-    verifyText:
-      'Anyone can send something similar to your URL. Trust only what the signature covers: HMAC-SHA256 over `webhook-id`, `webhook-timestamp` and the bytes of the body, before any JSON parser, as in the Standard Webhooks specification. The key is the `whsec_…` shown when you add the webhook.',
-    events: 'Events',
-    deposit: 'A deposit was paid and credited.',
-    refund: 'A refund was made to the payer.',
-    testEvent: 'A test; respond 2xx.',
-    unknown: 'New events may be added: respond 2xx to those you don’t know.',
   },
+  verify: ['Confira a assinatura', 'Verify the signature'],
+  verifyText: [
+    'Qualquer um pode enviar algo parecido para a sua URL. Confie só no que a assinatura cobre: HMAC-SHA256 sobre `webhook-id`, `webhook-timestamp` e os bytes do corpo, antes de qualquer parser de JSON, como na especificação Standard Webhooks. A chave é o `whsec_…` mostrado ao adicionar o webhook.',
+    'Anyone can send something similar to your URL. Trust only what the signature covers: HMAC-SHA256 over `webhook-id`, `webhook-timestamp` and the bytes of the body, before any JSON parser, as in the Standard Webhooks specification. The key is the `whsec_…` shown when you add the webhook.',
+  ],
+  events: ['Eventos', 'Events'],
+  deposit: ['Um depósito foi pago e creditado.', 'A deposit was paid and credited.'],
+  refund: ['Uma devolução foi feita ao pagador.', 'A refund was made to the payer.'],
+  testEvent: ['Um teste; responda 2xx.', 'A test; respond 2xx.'],
+  unknown: [
+    'Novos eventos podem surgir: responda 2xx aos que não conhece.',
+    'New events may be added: respond 2xx to those you don’t know.',
+  ],
 })
 
 export function WebhookGuide() {
@@ -62,7 +59,7 @@ export function WebhookGuide() {
         <div className="space-y-3">
           <MarkedParagraph>{t.howText}</MarkedParagraph>
           <ul className="list-disc space-y-1.5 pl-5">
-            {t.rules.map((rule) => (
+            {Object.values(t.rules).map((rule) => (
               <li key={rule}>
                 <MarkedText>{rule}</MarkedText>
               </li>

@@ -7,38 +7,30 @@ import { Chart } from '../../ui/data/chart.tsx'
 import { conversionOf } from './figures.tsx'
 
 const useTexts = translations({
-  'pt-BR': {
-    volume: 'Volume recebido',
-    volumeText: 'Últimos 30 dias, por dia',
-    received: 'Recebido',
-    volumeSummary: (total: string, day: string, most: string) =>
-      `Volume recebido por dia nos últimos 30 dias: ${total} no total; o maior dia foi ${day}, com ${most}.`,
-    conversion: 'Conversão',
-    conversionText: (share: string) => `${share} pagos`,
-    created: 'Criados',
-    paid: 'Pagos',
-    conversionNone: 'Nenhum depósito criado nos últimos 30 dias',
-    conversionSummary: (created: string, paid: string) =>
-      `Depósitos por dia nos últimos 30 dias: ${created} criados e ${paid} pagos no total.`,
-    more: (points: string) => `${points} p.p. acima dos 30 dias anteriores`,
-    less: (points: string) => `${points} p.p. abaixo dos 30 dias anteriores`,
-  },
-  en: {
-    volume: 'Volume received',
-    volumeText: 'Last 30 days, by day',
-    received: 'Received',
-    volumeSummary: (total: string, day: string, most: string) =>
-      `Volume received by day in the last 30 days: ${total} in total; the highest day was ${day} with ${most}.`,
-    conversion: 'Conversion',
-    conversionText: (share: string) => `${share} paid`,
-    created: 'Created',
-    paid: 'Paid',
-    conversionNone: 'No deposits created in the last 30 days',
-    conversionSummary: (created: string, paid: string) =>
-      `Deposits by day in the last 30 days: ${created} created and ${paid} paid in total.`,
-    more: (points: string) => `up ${points} points on the previous 30 days`,
-    less: (points: string) => `down ${points} points on the previous 30 days`,
-  },
+  volume: ['Volume recebido', 'Volume received'],
+  volumeText: ['Últimos 30 dias, por dia', 'Last 30 days, by day'],
+  received: ['Recebido', 'Received'],
+  volumeSummary: (total: string, day: string, most: string) => [
+    `Volume recebido por dia nos últimos 30 dias: ${total} no total; o maior dia foi ${day}, com ${most}.`,
+    `Volume received by day in the last 30 days: ${total} in total; the highest day was ${day} with ${most}.`,
+  ],
+  conversion: ['Conversão', 'Conversion'],
+  conversionText: (share: string) => [`${share} pagos`, `${share} paid`],
+  created: ['Criados', 'Created'],
+  paid: ['Pagos', 'Paid'],
+  conversionNone: ['Nenhum depósito criado nos últimos 30 dias', 'No deposits created in the last 30 days'],
+  conversionSummary: (created: string, paid: string) => [
+    `Depósitos por dia nos últimos 30 dias: ${created} criados e ${paid} pagos no total.`,
+    `Deposits by day in the last 30 days: ${created} created and ${paid} paid in total.`,
+  ],
+  more: (points: string) => [
+    `${points} p.p. acima dos 30 dias anteriores`,
+    `up ${points} points on the previous 30 days`,
+  ],
+  less: (points: string) => [
+    `${points} p.p. abaixo dos 30 dias anteriores`,
+    `down ${points} points on the previous 30 days`,
+  ],
 })
 
 export function ActivityCharts({ overview }: { overview: Overview }) {

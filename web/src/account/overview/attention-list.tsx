@@ -9,48 +9,37 @@ import { ChevronRightIcon, KeyIcon, ShieldIcon, WarningIcon, WebhookIcon } from 
 import { TONES, type Tone } from '../../ui/notice.tsx'
 
 const useTexts = translations({
-  'pt-BR': {
-    title: 'Precisa da sua atenção',
-    payment_held: (money: string) => `${money} recebidos, em análise`,
-    heldText: {
-      wrong_amount: 'O valor é diferente do cobrado. A equipe do guiche decide.',
-      second_payment: 'O depósito já estava pago. A equipe do guiche decide.',
-      other: 'A equipe do guiche decide.',
-    },
-    see: 'Ver',
-    webhook_disabled: (name: string) => `O webhook “${name}” foi desativado`,
-    webhook_failing: (name: string) => `O webhook “${name}” está falhando`,
-    key_expiring: (name: string) => `A chave “${name}” expira em breve`,
-    no_key: () => 'Nenhuma chave de API ativa',
-    no_webhook: () => 'Nenhum webhook configurado',
-    no_second_factor: () => 'Proteja a conta com a verificação em duas etapas',
-    noWebhookText: 'Sem ele, seu sistema precisa consultar se cada depósito foi pago.',
-    noKeyText: 'Sem ela, seu sistema não consegue criar depósitos.',
-    noSecondFactorText: 'Hoje só a senha protege seu saldo.',
-    since: 'desde',
-    fix: 'Resolver',
+  title: ['Precisa da sua atenção', 'Needs your attention'],
+  payment_held: (money: string) => [`${money} recebidos, em análise`, `${money} received, under review`],
+  heldText: {
+    wrong_amount: [
+      'O valor é diferente do cobrado. A equipe do guiche decide.',
+      'The amount differs from the one requested. The guiche team decides.',
+    ],
+    second_payment: [
+      'O depósito já estava pago. A equipe do guiche decide.',
+      'The deposit was already paid. The guiche team decides.',
+    ],
+    other: ['A equipe do guiche decide.', 'The guiche team decides.'],
   },
-  en: {
-    title: 'Needs your attention',
-    payment_held: (money: string) => `${money} received, under review`,
-    heldText: {
-      wrong_amount: 'The amount differs from the one requested. The guiche team decides.',
-      second_payment: 'The deposit was already paid. The guiche team decides.',
-      other: 'The guiche team decides.',
-    },
-    see: 'View',
-    webhook_disabled: (name: string) => `Webhook “${name}” was disabled`,
-    webhook_failing: (name: string) => `Webhook “${name}” is failing`,
-    key_expiring: (name: string) => `Key “${name}” expires soon`,
-    no_key: () => 'No active API key',
-    no_webhook: () => 'No webhook configured',
-    no_second_factor: () => 'Protect your account with two-step verification',
-    noWebhookText: 'Without one, your system has to poll for paid deposits.',
-    noKeyText: 'Without one, your system cannot create deposits.',
-    noSecondFactorText: 'Only a password protects your balance.',
-    since: 'since',
-    fix: 'Fix',
-  },
+  see: ['Ver', 'View'],
+  webhook_disabled: (name: string) => [`O webhook “${name}” foi desativado`, `Webhook “${name}” was disabled`],
+  webhook_failing: (name: string) => [`O webhook “${name}” está falhando`, `Webhook “${name}” is failing`],
+  key_expiring: (name: string) => [`A chave “${name}” expira em breve`, `Key “${name}” expires soon`],
+  no_key: () => ['Nenhuma chave de API ativa', 'No active API key'],
+  no_webhook: () => ['Nenhum webhook configurado', 'No webhook configured'],
+  no_second_factor: () => [
+    'Proteja a conta com a verificação em duas etapas',
+    'Protect your account with two-step verification',
+  ],
+  noWebhookText: [
+    'Sem ele, seu sistema precisa consultar se cada depósito foi pago.',
+    'Without one, your system has to poll for paid deposits.',
+  ],
+  noKeyText: ['Sem ela, seu sistema não consegue criar depósitos.', 'Without one, your system cannot create deposits.'],
+  noSecondFactorText: ['Hoje só a senha protege seu saldo.', 'Only a password protects your balance.'],
+  since: ['desde', 'since'],
+  fix: ['Resolver', 'Fix'],
 })
 
 type Kind = Exclude<Attention['kind'], 'account_suspended'>

@@ -10,34 +10,24 @@ import { Skeleton } from '../../ui/states.tsx'
 type PeriodName = { readonly than: string; readonly during: string }
 
 const useTexts = translations({
-  'pt-BR': {
-    balance: 'Saldo',
-    balanceNote: 'Depósitos pagos, menos tarifas e devoluções',
-    today: 'Recebido hoje',
-    last30: 'Recebido nos últimos 30 dias',
-    more: (change: string, than: string) => `${change} acima ${than}`,
-    less: (change: string, than: string) => `${change} abaixo ${than}`,
-    same: (than: string) => `O mesmo valor ${than}`,
-    nothing: ({ during }: PeriodName) => `Sem recebimentos, como ${during}`,
-    fromNothing: ({ during }: PeriodName) => `Sem recebimentos ${during}`,
-    yesterday: { than: 'de ontem até esta hora', during: 'ontem até esta hora' },
-    previous: { than: 'dos 30 dias anteriores', during: 'nos 30 dias anteriores' },
-    paidOf: (paid: string, created: string) => `${paid} de ${created} pagos`,
+  balance: ['Saldo', 'Balance'],
+  balanceNote: ['Depósitos pagos, menos tarifas e devoluções', 'Paid deposits minus fees and refunds'],
+  today: ['Recebido hoje', 'Received today'],
+  last30: ['Recebido nos últimos 30 dias', 'Received in the last 30 days'],
+  more: (change: string, than: string) => [`${change} acima ${than}`, `${change} more than ${than}`],
+  less: (change: string, than: string) => [`${change} abaixo ${than}`, `${change} less than ${than}`],
+  same: (than: string) => [`O mesmo valor ${than}`, `Same as ${than}`],
+  nothing: ({ during, than }: PeriodName) => [`Sem recebimentos, como ${during}`, `None yet, same as ${than}`],
+  fromNothing: ({ during }: PeriodName) => [`Sem recebimentos ${during}`, `None ${during}`],
+  yesterday: {
+    than: ['de ontem até esta hora', 'yesterday by this time'],
+    during: ['ontem até esta hora', 'yesterday by this time'],
   },
-  en: {
-    balance: 'Balance',
-    balanceNote: 'Paid deposits minus fees and refunds',
-    today: 'Received today',
-    last30: 'Received in the last 30 days',
-    more: (change: string, than: string) => `${change} more than ${than}`,
-    less: (change: string, than: string) => `${change} less than ${than}`,
-    same: (than: string) => `Same as ${than}`,
-    nothing: ({ than }: PeriodName) => `None yet, same as ${than}`,
-    fromNothing: ({ during }: PeriodName) => `None ${during}`,
-    yesterday: { than: 'yesterday by this time', during: 'yesterday by this time' },
-    previous: { than: 'the previous 30 days', during: 'in the previous 30 days' },
-    paidOf: (paid: string, created: string) => `${paid} of ${created} paid`,
+  previous: {
+    than: ['dos 30 dias anteriores', 'the previous 30 days'],
+    during: ['nos 30 dias anteriores', 'in the previous 30 days'],
   },
+  paidOf: (paid: string, created: string) => [`${paid} de ${created} pagos`, `${paid} of ${created} paid`],
 })
 
 export function Figures({ overview }: { overview: Overview | undefined }) {

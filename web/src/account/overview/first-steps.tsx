@@ -7,32 +7,23 @@ import { CheckIcon } from '../../ui/icons.tsx'
 import { NewDepositButton } from '../deposits/new-deposit-button.tsx'
 
 const useTexts = translations({
-  'pt-BR': {
-    title: 'Primeiros passos',
-    text: 'Do zero ao primeiro Pix recebido.',
-    done: 'Feito',
-    key: 'Crie uma chave de API',
-    keyText: 'Seu sistema cria depósitos com ela. Ela aparece uma única vez: guarde em lugar seguro.',
-    keyAction: 'Criar chave',
-    webhook: 'Adicione um webhook',
-    webhookText: 'Avisamos seu sistema assim que um depósito for pago.',
-    webhookAction: 'Adicionar webhook',
-    deposit: 'Crie seu primeiro depósito',
-    depositText: 'Crie um aqui e veja o que o pagador recebe.',
-  },
-  en: {
-    title: 'Get started',
-    text: 'From zero to your first Pix.',
-    done: 'Done',
-    key: 'Create an API key',
-    keyText: 'Your system creates deposits with it. It is shown only once: store it safely.',
-    keyAction: 'Create key',
-    webhook: 'Add a webhook',
-    webhookText: 'We notify your system as soon as a deposit is paid.',
-    webhookAction: 'Add webhook',
-    deposit: 'Create your first deposit',
-    depositText: 'Create one here and see what the payer gets.',
-  },
+  title: ['Primeiros passos', 'Get started'],
+  text: ['Do zero ao primeiro Pix recebido.', 'From zero to your first Pix.'],
+  done: ['Feito', 'Done'],
+  key: ['Crie uma chave de API', 'Create an API key'],
+  keyText: [
+    'Seu sistema cria depósitos com ela. Ela aparece uma única vez: guarde em lugar seguro.',
+    'Your system creates deposits with it. It is shown only once: store it safely.',
+  ],
+  keyAction: ['Criar chave', 'Create key'],
+  webhook: ['Adicione um webhook', 'Add a webhook'],
+  webhookText: [
+    'Avisamos seu sistema assim que um depósito for pago.',
+    'We notify your system as soon as a deposit is paid.',
+  ],
+  webhookAction: ['Adicionar webhook', 'Add webhook'],
+  deposit: ['Crie seu primeiro depósito', 'Create your first deposit'],
+  depositText: ['Crie um aqui e veja o que o pagador recebe.', 'Create one here and see what the payer gets.'],
 })
 
 /** For an account without deposits, instead of empty charts. */

@@ -14,8 +14,9 @@ import { Figures } from './figures.tsx'
 import { FirstSteps } from './first-steps.tsx'
 
 const useTexts = translations({
-  'pt-BR': { title: 'Visão geral', latest: 'Últimos depósitos', all: 'Ver todos' },
-  en: { title: 'Overview', latest: 'Latest deposits', all: 'View all' },
+  title: ['Visão geral', 'Overview'],
+  latest: ['Últimos depósitos', 'Latest deposits'],
+  all: ['Ver todos', 'View all'],
 })
 
 const REFRESH_MS = 20_000

@@ -12,22 +12,15 @@ import { toast } from '../../ui/toast.tsx'
 import { CurrentCode } from './current-code.tsx'
 
 const useTexts = translations({
-  'pt-BR': {
-    title: 'Senha',
-    current: 'Senha atual',
-    others: 'Encerrar as outras sessões',
-    othersHint: 'Recomendado se alguém pode ter visto sua senha.',
-    submit: 'Alterar a senha',
-    done: 'Senha alterada.',
-  },
-  en: {
-    title: 'Password',
-    current: 'Current password',
-    others: 'Sign out of all other sessions',
-    othersHint: 'Recommended if someone may have seen your password.',
-    submit: 'Change password',
-    done: 'Password changed.',
-  },
+  title: ['Senha', 'Password'],
+  current: ['Senha atual', 'Current password'],
+  others: ['Encerrar as outras sessões', 'Sign out of all other sessions'],
+  othersHint: [
+    'Recomendado se alguém pode ter visto sua senha.',
+    'Recommended if someone may have seen your password.',
+  ],
+  submit: ['Alterar a senha', 'Change password'],
+  done: ['Senha alterada.', 'Password changed.'],
 })
 
 export function ChangePassword() {

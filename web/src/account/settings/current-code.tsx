@@ -3,8 +3,8 @@ import { useMe } from '../../base/session.ts'
 import { Input } from '../../ui/form/field.tsx'
 
 const useTexts = translations({
-  'pt-BR': { label: 'Código do aplicativo autenticador', hint: 'Ou um dos códigos de recuperação.' },
-  en: { label: 'Code from your authenticator app', hint: 'Or one of your recovery codes.' },
+  label: ['Código do aplicativo autenticador', 'Code from your authenticator app'],
+  hint: ['Ou um dos códigos de recuperação.', 'Or one of your recovery codes.'],
 })
 
 /** The server asks for it, besides the password, from whoever has two-step verification on. Nothing for others. */

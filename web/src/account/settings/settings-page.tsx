@@ -10,29 +10,19 @@ import { Sessions } from './sessions.tsx'
 import { TwoFactor } from './two-factor.tsx'
 
 const useTexts = translations({
-  'pt-BR': {
-    title: 'Configurações',
-    profile: 'Perfil',
-    name: 'Nome',
-    email: 'E-mail',
-    accountId: 'ID da conta',
-    appearance: 'Aparência',
-    appearanceText: 'Vale para este navegador.',
-    language: 'Idioma',
-    theme: 'Tema',
-    themes: { system: 'Do sistema', light: 'Claro', dark: 'Escuro' },
-  },
-  en: {
-    title: 'Settings',
-    profile: 'Profile',
-    name: 'Name',
-    email: 'Email',
-    accountId: 'Account ID',
-    appearance: 'Appearance',
-    appearanceText: 'Applies to this browser.',
-    language: 'Language',
-    theme: 'Theme',
-    themes: { system: 'System', light: 'Light', dark: 'Dark' },
+  title: ['Configurações', 'Settings'],
+  profile: ['Perfil', 'Profile'],
+  name: ['Nome', 'Name'],
+  email: ['E-mail', 'Email'],
+  accountId: ['ID da conta', 'Account ID'],
+  appearance: ['Aparência', 'Appearance'],
+  appearanceText: ['Vale para este navegador.', 'Applies to this browser.'],
+  language: ['Idioma', 'Language'],
+  theme: ['Tema', 'Theme'],
+  themes: {
+    system: ['Do sistema', 'System'],
+    light: ['Claro', 'Light'],
+    dark: ['Escuro', 'Dark'],
   },
 })
 

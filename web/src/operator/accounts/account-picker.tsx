@@ -9,20 +9,11 @@ import { Skeleton } from '../../ui/states.tsx'
 import { AccountBadge } from '../labels.tsx'
 
 const useTexts = translations({
-  'pt-BR': {
-    search: 'Buscar conta',
-    hint: 'Nome ou e-mail',
-    accounts: 'Contas encontradas',
-    none: 'Nenhuma conta encontrada.',
-    failed: 'A busca falhou. Tente de novo.',
-  },
-  en: {
-    search: 'Search accounts',
-    hint: 'Name or email',
-    accounts: 'Accounts found',
-    none: 'No accounts found.',
-    failed: 'Search failed. Try again.',
-  },
+  search: ['Buscar conta', 'Search accounts'],
+  hint: ['Nome ou e-mail', 'Name or email'],
+  accounts: ['Contas encontradas', 'Accounts found'],
+  none: ['Nenhuma conta encontrada.', 'No accounts found.'],
+  failed: ['A busca falhou. Tente de novo.', 'Search failed. Try again.'],
 })
 
 const SHOWN = 5

@@ -10,28 +10,15 @@ import { TERMS, useTermLabels, useTermText } from './term-labels.ts'
 import { TermsDialog } from './terms-dialog.tsx'
 
 const useTexts = translations({
-  'pt-BR': {
-    title: 'Tarifa e limites',
-    text: 'Valem para novas cobranças.',
-    change: 'Alterar',
-    own: 'personalizado',
-    default: 'padrão',
-    history: 'Histórico',
-    none: 'Nunca alterado: valem os padrões.',
-    allDefault: 'Todos os padrões',
-    by: 'por',
-  },
-  en: {
-    title: 'Fee and limits',
-    text: 'Apply to new charges.',
-    change: 'Change',
-    own: 'custom',
-    default: 'default',
-    history: 'History',
-    none: 'Never changed: the defaults apply.',
-    allDefault: 'All defaults',
-    by: 'by',
-  },
+  title: ['Tarifa e limites', 'Fee and limits'],
+  text: ['Valem para novas cobranças.', 'Apply to new charges.'],
+  change: ['Alterar', 'Change'],
+  own: ['personalizado', 'custom'],
+  default: ['padrão', 'default'],
+  history: ['Histórico', 'History'],
+  none: ['Nunca alterado: valem os padrões.', 'Never changed: the defaults apply.'],
+  allDefault: ['Todos os padrões', 'All defaults'],
+  by: ['por', 'by'],
 })
 
 export function AccountTerms({ accountId, terms }: { accountId: string; terms: AccountDetails['terms'] | undefined }) {

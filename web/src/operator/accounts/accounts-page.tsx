@@ -16,36 +16,22 @@ import { Invitations } from './invitations.tsx'
 import { NewAccountDialog } from './new-account.tsx'
 
 const useTexts = translations({
-  'pt-BR': {
-    title: 'Contas',
-    create: 'Criar conta',
-    accounts: 'Contas',
-    invitations: 'Convites',
-    search: 'Busque por nome ou e-mail',
-    name: 'Conta',
-    balance: 'Saldo',
-    status: 'Situação',
-    createdAt: 'Criada em',
-    empty: 'Nenhuma conta ainda',
-    emptyText: 'Crie a primeira ou convide alguém a se cadastrar.',
-    none: 'Nenhuma conta encontrada',
-    noneText: 'Busque por parte do nome ou do e-mail.',
-  },
-  en: {
-    title: 'Accounts',
-    create: 'Create account',
-    accounts: 'Accounts',
-    invitations: 'Invitations',
-    search: 'Search by name or email',
-    name: 'Account',
-    balance: 'Balance',
-    status: 'Status',
-    createdAt: 'Created',
-    empty: 'No accounts yet',
-    emptyText: 'Create the first one or invite someone to sign up.',
-    none: 'No accounts found',
-    noneText: 'Search by part of the name or email.',
-  },
+  title: ['Contas', 'Accounts'],
+  create: ['Criar conta', 'Create account'],
+  accounts: ['Contas', 'Accounts'],
+  invitations: ['Convites', 'Invitations'],
+  search: ['Busque por nome ou e-mail', 'Search by name or email'],
+  name: ['Conta', 'Account'],
+  balance: ['Saldo', 'Balance'],
+  status: ['Situação', 'Status'],
+  createdAt: ['Criada em', 'Created'],
+  empty: ['Nenhuma conta ainda', 'No accounts yet'],
+  emptyText: [
+    'Crie a primeira ou convide alguém a se cadastrar.',
+    'Create the first one or invite someone to sign up.',
+  ],
+  none: ['Nenhuma conta encontrada', 'No accounts found'],
+  noneText: ['Busque por parte do nome ou do e-mail.', 'Search by part of the name or email.'],
 })
 
 export function AccountsPage() {

@@ -9,32 +9,23 @@ import { FormDialog } from '../../ui/form/form-dialog.tsx'
 import { Secret, ShownOnce } from '../../ui/form/shown-once.tsx'
 
 const useTexts = translations({
-  'pt-BR': {
-    title: 'Criar conta',
-    text: 'Geramos a senha; o titular pode trocá-la depois de entrar. Tarifa e limites começam com os padrões.',
-    email: 'E-mail do titular',
-    name: 'Nome',
-    nameHint: 'Os pagadores o veem na página de pagamento.',
-    create: 'Criar conta',
-    made: 'Conta criada',
-    once: 'Copie a senha agora: ela não será mostrada de novo. Envie-a ao titular por um canal seguro.',
-    password: 'Senha',
-    copy: 'Copiar senha',
-    open: 'Abrir a conta',
-  },
-  en: {
-    title: 'Create account',
-    text: 'We generate the password; the account holder can change it after signing in. Fee and limits start with the defaults.',
-    email: 'Email of the account holder',
-    name: 'Name',
-    nameHint: 'Payers see it on the payment page.',
-    create: 'Create account',
-    made: 'Account created',
-    once: 'Copy the password now: it won’t be shown again. Send it to the account holder securely.',
-    password: 'Password',
-    copy: 'Copy password',
-    open: 'Open the account',
-  },
+  title: ['Criar conta', 'Create account'],
+  text: [
+    'Geramos a senha; o titular pode trocá-la depois de entrar. Tarifa e limites começam com os padrões.',
+    'We generate the password; the account holder can change it after signing in. Fee and limits start with the defaults.',
+  ],
+  email: ['E-mail do titular', 'Email of the account holder'],
+  name: ['Nome', 'Name'],
+  nameHint: ['Os pagadores o veem na página de pagamento.', 'Payers see it on the payment page.'],
+  create: ['Criar conta', 'Create account'],
+  made: ['Conta criada', 'Account created'],
+  once: [
+    'Copie a senha agora: ela não será mostrada de novo. Envie-a ao titular por um canal seguro.',
+    'Copy the password now: it won’t be shown again. Send it to the account holder securely.',
+  ],
+  password: ['Senha', 'Password'],
+  copy: ['Copiar senha', 'Copy password'],
+  open: ['Abrir a conta', 'Open the account'],
 })
 
 /** A form, and then the password, once. */

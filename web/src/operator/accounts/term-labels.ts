@@ -4,43 +4,24 @@ import type { OwnTerms } from '../../contract/types.ts'
 
 export type Term = keyof OwnTerms
 
-const TEXTS = {
-  'pt-BR': {
-    label: {
-      feeBps: 'Tarifa percentual',
-      feeFixed: 'Tarifa fixa',
-      feeMin: 'Tarifa mínima',
-      feeMax: 'Tarifa máxima',
-      feeBearer: 'Quem paga a tarifa',
-      valueMin: 'Cobrança mínima',
-      valueMax: 'Cobrança máxima',
-    },
-    account: 'Conta',
-    payer: 'Pagador',
-    none: 'nenhuma',
-  },
-  en: {
-    label: {
-      feeBps: 'Percentage fee',
-      feeFixed: 'Fixed fee',
-      feeMin: 'Minimum fee',
-      feeMax: 'Maximum fee',
-      feeBearer: 'Fee paid by',
-      valueMin: 'Minimum charge',
-      valueMax: 'Maximum charge',
-    },
-    account: 'Account',
-    payer: 'Payer',
-    none: 'none',
-  },
+const LABELS = {
+  feeBps: ['Tarifa percentual', 'Percentage fee'],
+  feeFixed: ['Tarifa fixa', 'Fixed fee'],
+  feeMin: ['Tarifa mínima', 'Minimum fee'],
+  feeMax: ['Tarifa máxima', 'Maximum fee'],
+  feeBearer: ['Quem paga a tarifa', 'Fee paid by'],
+  valueMin: ['Cobrança mínima', 'Minimum charge'],
+  valueMax: ['Cobrança máxima', 'Maximum charge'],
 } as const
-const useTexts = translations(TEXTS)
+export const TERMS = Object.keys(LABELS) as Term[]
 
-export const TERMS = Object.keys(TEXTS.en.label) as Term[]
+export const useTermLabels: () => Readonly<Record<Term, string>> = translations(LABELS)
 
-export function useTermLabels(): Readonly<Record<Term, string>> {
-  return useTexts().label
-}
+const useTexts = translations({
+  account: ['Conta', 'Account'],
+  payer: ['Pagador', 'Payer'],
+  none: ['nenhuma', 'none'],
+})
 
 /** A value in force; null means there is none. */
 export function useTermText(): (term: Term, value: OwnTerms[Term]) => string {

@@ -9,34 +9,21 @@ import { Notice } from '../../ui/notice.tsx'
 import { TERMS, useTermLabels, useTermText, type Term } from './term-labels.ts'
 
 const useTexts = translations({
-  'pt-BR': {
-    title: 'Alterar tarifa e limites',
-    text: 'Campo em branco: vale o padrão. A mudança vale para novas cobranças.',
-    default: 'Padrão',
-    defaultIs: (value: string) => `Padrão: ${value}`,
-    percent: 'Em %, como 0,99',
-    badPercent: 'Informe de 0 a 100 %, com até duas casas decimais.',
-    badMoney: 'Informe um valor em reais, como 1,50.',
-    badLeast: 'Pelo menos R$ 0,01.',
-    changes: 'Mudanças',
-    noChange: 'Nenhuma mudança ainda.',
-    save: 'Salvar',
-    saved: 'Tarifa e limites alterados.',
-  },
-  en: {
-    title: 'Change fee and limits',
-    text: 'Leave a field blank to use the default. Changes apply to new charges.',
-    default: 'Default',
-    defaultIs: (value: string) => `Default: ${value}`,
-    percent: 'In %, such as 0.99',
-    badPercent: 'Enter 0 to 100 % with up to two decimals.',
-    badMoney: 'Enter an amount in reais, such as 1.50.',
-    badLeast: 'At least R$ 0.01.',
-    changes: 'Changes',
-    noChange: 'No changes yet.',
-    save: 'Save',
-    saved: 'Fee and limits changed.',
-  },
+  title: ['Alterar tarifa e limites', 'Change fee and limits'],
+  text: [
+    'Campo em branco: vale o padrão. A mudança vale para novas cobranças.',
+    'Leave a field blank to use the default. Changes apply to new charges.',
+  ],
+  default: ['Padrão', 'Default'],
+  defaultIs: (value: string) => [`Padrão: ${value}`, `Default: ${value}`],
+  percent: ['Em %, como 0,99', 'In %, such as 0.99'],
+  badPercent: ['Informe de 0 a 100 %, com até duas casas decimais.', 'Enter 0 to 100 % with up to two decimals.'],
+  badMoney: ['Informe um valor em reais, como 1,50.', 'Enter an amount in reais, such as 1.50.'],
+  badLeast: ['Pelo menos R$ 0,01.', 'At least R$ 0.01.'],
+  changes: ['Mudanças', 'Changes'],
+  noChange: ['Nenhuma mudança ainda.', 'No changes yet.'],
+  save: ['Salvar', 'Save'],
+  saved: ['Tarifa e limites alterados.', 'Fee and limits changed.'],
 })
 
 type Typed = Record<Term, string>

@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { ApiError, post } from '../../base/api.ts'
 import { useFormat } from '../../base/format.ts'
-import { translations } from '../../base/language.ts'
+import { translations, type Pair } from '../../base/language.ts'
 import { refresh, useGet } from '../../base/queries.ts'
 import type { ErrorCode } from '../../contract/codes.ts'
 import type { Account, Exception, Resolution } from '../../contract/types.ts'
@@ -16,120 +16,137 @@ import { AccountPicker } from '../accounts/account-picker.tsx'
 import { useLabels } from '../labels.tsx'
 
 const useTexts = translations({
-  'pt-BR': {
-    title: 'Resolver',
-    legend: 'O que fazer com o dinheiro',
-    resolutionText: {
-      match: 'A cobrança fica paga com este valor, menos a tarifa. A página do pagador e os webhooks da loja avisam.',
-      credit: 'O valor inteiro, sem tarifa.',
-      refund: 'O valor inteiro, pelo provedor por onde chegou.',
-      write_off: 'Vira receita da operação.',
-      charge_account: 'O valor sai da conta que recebeu este pagamento.',
-    },
-    lossText: 'Vira perda da operação.',
-    unpaidText: 'Nada é lançado. A cobrança expira; se o Pix aparecer depois, ainda a conclui.',
-    review: 'Revisar e confirmar',
-    close: 'Encerrar a cobrança',
-    closeText: 'A cobrança ainda está aberta. Se continuar assim, o pagador pode pagar de novo.',
-    closed: 'A cobrança é encerrada antes. Se ela tiver sido paga nesse meio-tempo, nada é lançado.',
-    kept: 'A cobrança continua aberta e ainda pode ser paga.',
-    confirm: {
-      match: 'Concluir a cobrança?',
-      credit: 'Creditar esta conta?',
-      refund: 'Devolver ao pagador?',
-      write_off: 'Dar baixa?',
-      charge_account: 'Debitar da conta?',
-    },
-    books: 'O que será lançado',
-    match: (amount: string, fee: string, credited: string, account: string) =>
-      `${amount} saem da conta transitória: ${credited} entram no saldo de ${account} e ${fee} ficam como tarifa. A cobrança passa a paga.`,
-    credit: (amount: string, account: string) =>
-      `${amount} saem da conta transitória e entram no saldo de ${account}, sem tarifa.`,
-    refund: (amount: string, provider: string) =>
-      `${amount} saem da conta transitória e são devolvidos ao pagador por ${provider}. Se o provedor recusar, o valor volta e a exceção fica pendente.`,
-    write_off: (amount: string) => `${amount} saem da conta transitória e viram receita da operação.`,
-    loss: (amount: string) => `${amount} devolvidos fora do guiche viram perda da operação.`,
-    charge_account: (amount: string) =>
-      `${amount} saem do saldo da conta que recebeu este pagamento. Se o saldo não bastar, nada é lançado.`,
-    together: 'Devoluções deste pagamento já feitas pelo provedor são acertadas junto.',
-    final: 'Não dá para desfazer.',
-    suspended: 'Esta conta está suspensa, mas pode ser creditada.',
-    refused: {
-      exception_resolved: 'Nada foi lançado: esta exceção já foi resolvida.',
-      exception_resolving: 'Nada foi lançado: já há uma devolução em andamento.',
-      payment_rest_held:
-        'O restante deste pagamento está na conta transitória: resolva aquela exceção, e esta será resolvida junto.',
-      payment_not_credited: 'Nenhuma conta recebeu este pagamento: dê baixa.',
-      payment_returned: 'O provedor já devolveu este pagamento inteiro: dê baixa.',
-      payment_refunded: 'O provedor já devolveu este pagamento: credite a uma conta ou dê baixa.',
-      payment_below_fee: 'O pagamento não cobre a tarifa da cobrança: escolha outra opção.',
-      charge_not_named: 'Este pagamento não indica nenhuma cobrança: escolha outra opção.',
-      charge_completed: 'A cobrança já foi paga por outro pagamento: escolha outra opção.',
-      not_cancelable: 'A cobrança não pôde ser encerrada, talvez porque foi paga agora. Nada foi lançado.',
-      provider_refused: 'O provedor não encerrou a cobrança. Nada foi lançado.',
-      payment_held: 'O provedor não encerrou a cobrança. Nada foi lançado; tente com a cobrança aberta.',
-      balance_too_small: 'O saldo da conta não basta. Nada foi lançado.',
-    } satisfies Partial<Record<ErrorCode, string>>,
-    done: 'Exceção resolvida.',
-    requested: 'Devolução pedida ao provedor.',
+  title: ['Resolver', 'Resolve'],
+  legend: ['O que fazer com o dinheiro', 'What to do with the money'],
+  resolutionText: {
+    match: [
+      'A cobrança fica paga com este valor, menos a tarifa. A página do pagador e os webhooks da loja avisam.',
+      'The charge is paid with this amount, net of the fee. The payer’s page and the shop’s webhooks say so.',
+    ],
+    credit: ['O valor inteiro, sem tarifa.', 'The full amount, without a fee.'],
+    refund: [
+      'O valor inteiro, pelo provedor por onde chegou.',
+      'The full amount, through the provider that received it.',
+    ],
+    write_off: ['Vira receita da operação.', 'Booked as operator income.'],
+    charge_account: [
+      'O valor sai da conta que recebeu este pagamento.',
+      'The amount is taken from the account that received this payment.',
+    ],
   },
-  en: {
-    title: 'Resolve',
-    legend: 'What to do with the money',
-    resolutionText: {
-      match: 'The charge is paid with this amount, net of the fee. The payer’s page and the shop’s webhooks say so.',
-      credit: 'The full amount, without a fee.',
-      refund: 'The full amount, through the provider that received it.',
-      write_off: 'Booked as operator income.',
-      charge_account: 'The amount is taken from the account that received this payment.',
-    },
-    lossText: 'Booked as operator loss.',
-    unpaidText: 'Nothing is booked. The charge expires; a Pix that appears later still completes it.',
-    review: 'Review and confirm',
-    close: 'Close the charge',
-    closeText: 'The charge is still open. If it stays open, the payer may pay again.',
-    closed: 'The charge is closed first. If it was paid meanwhile, nothing is booked.',
-    kept: 'The charge stays open and can still be paid.',
-    confirm: {
-      match: 'Complete the charge?',
-      credit: 'Credit this account?',
-      refund: 'Refund the payer?',
-      write_off: 'Write off?',
-      charge_account: 'Debit the account?',
-    },
-    books: 'What will be booked',
-    match: (amount: string, fee: string, credited: string, account: string) =>
-      `${amount} leaves suspense: ${credited} is credited to ${account} and ${fee} is the fee. The charge becomes paid.`,
-    credit: (amount: string, account: string) =>
-      `${amount} leaves suspense and is credited to ${account}, without a fee.`,
-    refund: (amount: string, provider: string) =>
-      `${amount} leaves suspense and ${provider} refunds it to the payer. If the provider declines, the money returns and the exception reopens.`,
-    write_off: (amount: string) => `${amount} leaves suspense and is booked as operator income.`,
-    loss: (amount: string) => `${amount} refunded outside guiche is booked as operator loss.`,
-    charge_account: (amount: string) =>
-      `${amount} is debited from the account that received this payment. If its balance is too low, nothing is booked.`,
-    together: 'Refunds of this payment that the provider already made are settled with it.',
-    final: 'This cannot be undone.',
-    suspended: 'This account is suspended, but it can be credited.',
-    refused: {
-      exception_resolved: 'Nothing was booked: this exception is already resolved.',
-      exception_resolving: 'Nothing was booked: a refund is already in progress.',
-      payment_rest_held:
-        'The rest of this payment is in suspense: resolve that exception, and this one is resolved with it.',
-      payment_not_credited: 'No account received this payment: write it off.',
-      payment_returned: 'The provider already refunded this payment in full: write it off.',
-      payment_refunded: 'The provider already refunded this payment: credit an account or write it off.',
-      payment_below_fee: 'The payment does not cover the charge’s fee: choose another option.',
-      charge_not_named: 'This payment does not name a charge: choose another option.',
-      charge_completed: 'The charge was paid by another payment: choose another option.',
-      not_cancelable: 'The charge could not be closed; it may have just been paid. Nothing was booked.',
-      provider_refused: 'The provider did not close the charge. Nothing was booked.',
-      payment_held: 'The provider did not close the charge. Nothing was booked; try with the charge open.',
-      balance_too_small: 'The account’s balance is too low. Nothing was booked.',
-    },
-    done: 'Exception resolved.',
-    requested: 'Refund requested from the provider.',
+  lossText: ['Vira perda da operação.', 'Booked as operator loss.'],
+  unpaidText: [
+    'Nada é lançado. A cobrança expira; se o Pix aparecer depois, ainda a conclui.',
+    'Nothing is booked. The charge expires; a Pix that appears later still completes it.',
+  ],
+  review: ['Revisar e confirmar', 'Review and confirm'],
+  close: ['Encerrar a cobrança', 'Close the charge'],
+  closeText: [
+    'A cobrança ainda está aberta. Se continuar assim, o pagador pode pagar de novo.',
+    'The charge is still open. If it stays open, the payer may pay again.',
+  ],
+  closed: [
+    'A cobrança é encerrada antes. Se ela tiver sido paga nesse meio-tempo, nada é lançado.',
+    'The charge is closed first. If it was paid meanwhile, nothing is booked.',
+  ],
+  kept: ['A cobrança continua aberta e ainda pode ser paga.', 'The charge stays open and can still be paid.'],
+  confirm: {
+    match: ['Concluir a cobrança?', 'Complete the charge?'],
+    credit: ['Creditar esta conta?', 'Credit this account?'],
+    refund: ['Devolver ao pagador?', 'Refund the payer?'],
+    write_off: ['Dar baixa?', 'Write off?'],
+    charge_account: ['Debitar da conta?', 'Debit the account?'],
   },
+  books: ['O que será lançado', 'What will be booked'],
+  match: (amount: string, fee: string, credited: string, account: string) => [
+    `${amount} saem da conta transitória: ${credited} entram no saldo de ${account} e ${fee} ficam como tarifa. A cobrança passa a paga.`,
+    `${amount} leaves suspense: ${credited} is credited to ${account} and ${fee} is the fee. The charge becomes paid.`,
+  ],
+  credit: (amount: string, account: string) => [
+    `${amount} saem da conta transitória e entram no saldo de ${account}, sem tarifa.`,
+    `${amount} leaves suspense and is credited to ${account}, without a fee.`,
+  ],
+  refund: (amount: string, provider: string) => [
+    `${amount} saem da conta transitória e são devolvidos ao pagador por ${provider}. Se o provedor recusar, o valor volta e a exceção fica pendente.`,
+    `${amount} leaves suspense and ${provider} refunds it to the payer. If the provider declines, the money returns and the exception reopens.`,
+  ],
+  write_off: (amount: string) => [
+    `${amount} saem da conta transitória e viram receita da operação.`,
+    `${amount} leaves suspense and is booked as operator income.`,
+  ],
+  loss: (amount: string) => [
+    `${amount} devolvidos fora do guiche viram perda da operação.`,
+    `${amount} refunded outside guiche is booked as operator loss.`,
+  ],
+  charge_account: (amount: string) => [
+    `${amount} saem do saldo da conta que recebeu este pagamento. Se o saldo não bastar, nada é lançado.`,
+    `${amount} is debited from the account that received this payment. If its balance is too low, nothing is booked.`,
+  ],
+  together: [
+    'Devoluções deste pagamento já feitas pelo provedor são acertadas junto.',
+    'Refunds of this payment that the provider already made are settled with it.',
+  ],
+  final: ['Não dá para desfazer.', 'This cannot be undone.'],
+  suspended: [
+    'Esta conta está suspensa, mas pode ser creditada.',
+    'This account is suspended, but it can be credited.',
+  ],
+  refused: {
+    exception_resolved: [
+      'Nada foi lançado: esta exceção já foi resolvida.',
+      'Nothing was booked: this exception is already resolved.',
+    ],
+    exception_resolving: [
+      'Nada foi lançado: já há uma devolução em andamento.',
+      'Nothing was booked: a refund is already in progress.',
+    ],
+    payment_rest_held: [
+      'O restante deste pagamento está na conta transitória: resolva aquela exceção, e esta será resolvida junto.',
+      'The rest of this payment is in suspense: resolve that exception, and this one is resolved with it.',
+    ],
+    payment_not_credited: [
+      'Nenhuma conta recebeu este pagamento: dê baixa.',
+      'No account received this payment: write it off.',
+    ],
+    payment_returned: [
+      'O provedor já devolveu este pagamento inteiro: dê baixa.',
+      'The provider already refunded this payment in full: write it off.',
+    ],
+    payment_refunded: [
+      'O provedor já devolveu este pagamento: credite a uma conta ou dê baixa.',
+      'The provider already refunded this payment: credit an account or write it off.',
+    ],
+    payment_below_fee: [
+      'O pagamento não cobre a tarifa da cobrança: escolha outra opção.',
+      'The payment does not cover the charge’s fee: choose another option.',
+    ],
+    charge_not_named: [
+      'Este pagamento não indica nenhuma cobrança: escolha outra opção.',
+      'This payment does not name a charge: choose another option.',
+    ],
+    charge_completed: [
+      'A cobrança já foi paga por outro pagamento: escolha outra opção.',
+      'The charge was paid by another payment: choose another option.',
+    ],
+    not_cancelable: [
+      'A cobrança não pôde ser encerrada, talvez porque foi paga agora. Nada foi lançado.',
+      'The charge could not be closed; it may have just been paid. Nothing was booked.',
+    ],
+    provider_refused: [
+      'O provedor não encerrou a cobrança. Nada foi lançado.',
+      'The provider did not close the charge. Nothing was booked.',
+    ],
+    payment_held: [
+      'O provedor não encerrou a cobrança. Nada foi lançado; tente com a cobrança aberta.',
+      'The provider did not close the charge. Nothing was booked; try with the charge open.',
+    ],
+    balance_too_small: [
+      'O saldo da conta não basta. Nada foi lançado.',
+      'The account’s balance is too low. Nothing was booked.',
+    ],
+  } satisfies Partial<Record<ErrorCode, Pair>>,
+  done: ['Exceção resolvida.', 'Exception resolved.'],
+  requested: ['Devolução pedida ao provedor.', 'Refund requested from the provider.'],
 })
 
 export function Resolve({ exception }: { exception: Exception }) {

@@ -10,34 +10,30 @@ import { Empty, FailureCard, Skeleton } from '../../ui/states.tsx'
 import { BreakerBadge } from '../labels.tsx'
 
 const useTexts = translations({
-  'pt-BR': {
-    title: 'Provedores',
-    text: 'Onde as cobranças são criadas, em ordem de preferência. A situação é a vista por este servidor.',
-    lastSuccess: 'Última resposta',
-    never: 'Nenhuma desde o início do serviço',
-    lastError: 'Última falha',
-    noError: 'Nenhuma',
-    closed: 'Responde normalmente.',
-    open: 'Em pausa após falhas repetidas. Novas cobranças vão para o próximo provedor da lista.',
-    'half-open': 'A pausa acabou. A próxima chamada mostra se voltou a operar.',
-    closings: 'Ver fechamentos',
-    empty: 'Nenhum provedor configurado',
-    emptyText: 'Configure os provedores no ambiente do servidor, em PROVIDERS.',
-  },
-  en: {
-    title: 'Providers',
-    text: 'Where charges are created, in order of preference. The status is as seen by this server.',
-    lastSuccess: 'Last response',
-    never: 'None since the service started',
-    lastError: 'Last failure',
-    noError: 'None',
-    closed: 'Responding normally.',
-    open: 'Paused after repeated failures. New charges go to the next provider in the list.',
-    'half-open': 'The pause is over. The next call shows whether it works again.',
-    closings: 'View closings',
-    empty: 'No providers configured',
-    emptyText: 'Configure providers in the server’s environment, in PROVIDERS.',
-  },
+  title: ['Provedores', 'Providers'],
+  text: [
+    'Onde as cobranças são criadas, em ordem de preferência. A situação é a vista por este servidor.',
+    'Where charges are created, in order of preference. The status is as seen by this server.',
+  ],
+  lastSuccess: ['Última resposta', 'Last response'],
+  never: ['Nenhuma desde o início do serviço', 'None since the service started'],
+  lastError: ['Última falha', 'Last failure'],
+  noError: ['Nenhuma', 'None'],
+  closed: ['Responde normalmente.', 'Responding normally.'],
+  open: [
+    'Em pausa após falhas repetidas. Novas cobranças vão para o próximo provedor da lista.',
+    'Paused after repeated failures. New charges go to the next provider in the list.',
+  ],
+  'half-open': [
+    'A pausa acabou. A próxima chamada mostra se voltou a operar.',
+    'The pause is over. The next call shows whether it works again.',
+  ],
+  closings: ['Ver fechamentos', 'View closings'],
+  empty: ['Nenhum provedor configurado', 'No providers configured'],
+  emptyText: [
+    'Configure os provedores no ambiente do servidor, em PROVIDERS.',
+    'Configure providers in the server’s environment, in PROVIDERS.',
+  ],
 })
 
 const REFRESH_MS = 10_000

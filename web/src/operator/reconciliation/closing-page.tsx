@@ -14,24 +14,16 @@ import { ReconcileDialog } from './reconcile-dialog.tsx'
 import { useProviders } from './reconciliation-page.tsx'
 
 const useTexts = translations({
-  'pt-BR': {
-    title: 'Fechamento',
-    back: 'Conciliação',
-    run: 'Conciliar de novo',
-    closedAt: 'Fechado em',
-    revision: (number: number) => (number === 1 ? '' : `, revisão ${number}`),
-    none: 'Este dia ainda não foi fechado',
-    noneText: 'Cada dia é fechado duas horas depois de terminar. Você também pode conciliar agora.',
-  },
-  en: {
-    title: 'Closing',
-    back: 'Reconciliation',
-    run: 'Reconcile again',
-    closedAt: 'Closed',
-    revision: (number: number) => (number === 1 ? '' : `, revision ${number}`),
-    none: 'This day is not closed yet',
-    noneText: 'Each day is closed two hours after it ends. You can also reconcile it now.',
-  },
+  title: ['Fechamento', 'Closing'],
+  back: ['Conciliação', 'Reconciliation'],
+  run: ['Conciliar de novo', 'Reconcile again'],
+  closedAt: ['Fechado em', 'Closed'],
+  revision: (number: number) => [number === 1 ? '' : `, revisão ${number}`, number === 1 ? '' : `, revision ${number}`],
+  none: ['Este dia ainda não foi fechado', 'This day is not closed yet'],
+  noneText: [
+    'Cada dia é fechado duas horas depois de terminar. Você também pode conciliar agora.',
+    'Each day is closed two hours after it ends. You can also reconcile it now.',
+  ],
 })
 
 export function ClosingPage() {

@@ -13,38 +13,29 @@ import { Notice } from '../../ui/notice.tsx'
 import { ComparisonResult } from './comparison.tsx'
 
 const useTexts = translations({
-  'pt-BR': {
-    title: 'Conciliar um dia',
-    text: 'Lê o que o provedor recebeu no dia, lança o que faltar no livro-razão e mostra cada diferença. Um dia encerrado é fechado de novo.',
-    day: 'Dia',
-    provider: 'Provedor',
-    all: 'Todos',
-    run: 'Conciliar',
-    running: 'Consultando o provedor. Um dia movimentado pode levar até um minuto.',
-    close: 'Fechar',
-    result: (day: string) => `Conciliação de ${day}`,
-    settled: (count: string, amount: string) =>
-      count === '1'
-        ? `1 Pix que faltava foi lançado: ${amount}.`
-        : `${count} Pix que faltavam foram lançados: ${amount}.`,
-    closed: 'O dia foi fechado com este resultado.',
-    notClosed: 'O dia ainda não terminou, por isso não foi fechado.',
-  },
-  en: {
-    title: 'Reconcile a day',
-    text: 'Reads what the provider received on the day, books what is missing in the ledger and shows each difference. A past day is closed again.',
-    day: 'Day',
-    provider: 'Provider',
-    all: 'All',
-    run: 'Reconcile',
-    running: 'Querying the provider. A busy day may take up to a minute.',
-    close: 'Close',
-    result: (day: string) => `Reconciliation of ${day}`,
-    settled: (count: string, amount: string) =>
-      count === '1' ? `1 missing Pix was booked: ${amount}.` : `${count} missing Pix were booked: ${amount}.`,
-    closed: 'The day was closed with this result.',
-    notClosed: 'The day is not over yet, so it was not closed.',
-  },
+  title: ['Conciliar um dia', 'Reconcile a day'],
+  text: [
+    'Lê o que o provedor recebeu no dia, lança o que faltar no livro-razão e mostra cada diferença. Um dia encerrado é fechado de novo.',
+    'Reads what the provider received on the day, books what is missing in the ledger and shows each difference. A past day is closed again.',
+  ],
+  day: ['Dia', 'Day'],
+  provider: ['Provedor', 'Provider'],
+  all: ['Todos', 'All'],
+  run: ['Conciliar', 'Reconcile'],
+  running: [
+    'Consultando o provedor. Um dia movimentado pode levar até um minuto.',
+    'Querying the provider. A busy day may take up to a minute.',
+  ],
+  close: ['Fechar', 'Close'],
+  result: (day: string) => [`Conciliação de ${day}`, `Reconciliation of ${day}`],
+  settled: (count: string, amount: string) => [
+    count === '1'
+      ? `1 Pix que faltava foi lançado: ${amount}.`
+      : `${count} Pix que faltavam foram lançados: ${amount}.`,
+    count === '1' ? `1 missing Pix was booked: ${amount}.` : `${count} missing Pix were booked: ${amount}.`,
+  ],
+  closed: ['O dia foi fechado com este resultado.', 'The day was closed with this result.'],
+  notClosed: ['O dia ainda não terminou, por isso não foi fechado.', 'The day is not over yet, so it was not closed.'],
 })
 
 /** The server gives up after 50 s. */

@@ -13,36 +13,22 @@ import { Page } from '../../ui/page.tsx'
 import { Empty } from '../../ui/states.tsx'
 
 const useTexts = translations({
-  'pt-BR': {
-    title: 'Webhooks com falha',
-    text: 'Webhooks de todas as contas que estão falhando ou foram desativados. O titular da conta corrige e reenvia.',
-    webhook: 'Webhook',
-    account: 'Conta',
-    state: 'Situação',
-    failing: 'Falhando',
-    disabled: 'Desativado',
-    since: 'desde',
-    lastError: 'Última falha',
-    answered: (status: number) => `respondeu ${status}`,
-    pending: 'Pendentes',
-    empty: 'Nenhum webhook com falha',
-    emptyText: 'Todas as contas estão recebendo seus eventos.',
-  },
-  en: {
-    title: 'Failing webhooks',
-    text: 'Webhooks of all accounts that are failing or were disabled. The account holder fixes and resends them.',
-    webhook: 'Webhook',
-    account: 'Account',
-    state: 'Status',
-    failing: 'Failing',
-    disabled: 'Disabled',
-    since: 'since',
-    lastError: 'Last failure',
-    answered: (status: number) => `responded ${status}`,
-    pending: 'Pending',
-    empty: 'No failing webhooks',
-    emptyText: 'All accounts receive their events.',
-  },
+  title: ['Webhooks com falha', 'Failing webhooks'],
+  text: [
+    'Webhooks de todas as contas que estão falhando ou foram desativados. O titular da conta corrige e reenvia.',
+    'Webhooks of all accounts that are failing or were disabled. The account holder fixes and resends them.',
+  ],
+  webhook: ['Webhook', 'Webhook'],
+  account: ['Conta', 'Account'],
+  state: ['Situação', 'Status'],
+  failing: ['Falhando', 'Failing'],
+  disabled: ['Desativado', 'Disabled'],
+  since: ['desde', 'since'],
+  lastError: ['Última falha', 'Last failure'],
+  answered: (status: number) => [`respondeu ${status}`, `responded ${status}`],
+  pending: ['Pendentes', 'Pending'],
+  empty: ['Nenhum webhook com falha', 'No failing webhooks'],
+  emptyText: ['Todas as contas estão recebendo seus eventos.', 'All accounts receive their events.'],
 })
 
 const REFRESH_MS = 30_000

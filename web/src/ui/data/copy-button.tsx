@@ -4,8 +4,8 @@ import { Button, IconButton } from '../button.tsx'
 import { CheckIcon, CopyIcon } from '../icons.tsx'
 
 const useTexts = translations({
-  'pt-BR': { copy: 'Copiar', copied: 'Copiado' },
-  en: { copy: 'Copy', copied: 'Copied' },
+  copy: ['Copiar', 'Copy'],
+  copied: ['Copiado', 'Copied'],
 })
 
 const COPIED_MS = 2_000

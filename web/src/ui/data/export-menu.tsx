@@ -5,8 +5,9 @@ import { DownloadIcon } from '../icons.tsx'
 import { Menu } from '../menu.tsx'
 
 const useTexts = translations({
-  'pt-BR': { label: 'Exportar', excel: 'Planilha para Excel', csv: 'CSV para sistemas' },
-  en: { label: 'Export', excel: 'Spreadsheet for Excel (pt-BR)', csv: 'CSV for software' },
+  label: ['Exportar', 'Export'],
+  excel: ['Planilha para Excel', 'Spreadsheet for Excel (pt-BR)'],
+  csv: ['CSV para sistemas', 'CSV for software'],
 })
 
 /** The list as a file: its filters and all of its pages. `period` names the days. */

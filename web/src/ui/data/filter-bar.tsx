@@ -8,22 +8,12 @@ import { CloseIcon, FilterIcon, SearchIcon } from '../icons.tsx'
 import { lazyDialog } from '../lazy-component.tsx'
 
 const useTexts = translations({
-  'pt-BR': {
-    clear: 'Limpar',
-    filters: 'Filtros',
-    active: (count: number) => `Filtros (${count})`,
-    show: 'Ver resultados',
-    from: 'De',
-    to: 'Até',
-  },
-  en: {
-    clear: 'Clear',
-    filters: 'Filters',
-    active: (count: number) => `Filters (${count})`,
-    show: 'Show results',
-    from: 'From',
-    to: 'To',
-  },
+  clear: ['Limpar', 'Clear'],
+  filters: ['Filtros', 'Filters'],
+  active: (count: number) => [`Filtros (${count})`, `Filters (${count})`],
+  show: ['Ver resultados', 'Show results'],
+  from: ['De', 'From'],
+  to: ['Até', 'To'],
 })
 
 // Loaded on phones only.

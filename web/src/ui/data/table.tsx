@@ -6,20 +6,11 @@ import { Button } from '../button.tsx'
 import { Failure, Skeleton } from '../states.tsx'
 
 const useTexts = translations({
-  'pt-BR': {
-    loading: 'Carregando',
-    pages: 'Páginas',
-    previous: 'Anterior',
-    next: 'Próxima',
-    page: (number: number) => `Página ${number}`,
-  },
-  en: {
-    loading: 'Loading',
-    pages: 'Pages',
-    previous: 'Previous',
-    next: 'Next',
-    page: (number: number) => `Page ${number}`,
-  },
+  loading: ['Carregando', 'Loading'],
+  pages: ['Páginas', 'Pages'],
+  previous: ['Anterior', 'Previous'],
+  next: ['Próxima', 'Next'],
+  page: (number: number) => [`Página ${number}`, `Page ${number}`],
 })
 
 export type Column<Row> = {

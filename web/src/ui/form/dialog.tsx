@@ -5,7 +5,9 @@ import { IconButton } from '../button.tsx'
 import { CloseIcon } from '../icons.tsx'
 import { focusField } from './focus.ts'
 
-const useTexts = translations({ 'pt-BR': { close: 'Fechar' }, en: { close: 'Close' } })
+const useTexts = translations({
+  close: ['Fechar', 'Close'],
+})
 
 /** Open while it is mounted. On phones it is at the bottom. The footer stays in sight while the rest scrolls. */
 export function Dialog(props: {

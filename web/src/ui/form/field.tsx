@@ -10,26 +10,17 @@ import { translations } from '../../base/language.ts'
 import { ChevronDownIcon, EyeIcon, EyeOffIcon } from '../icons.tsx'
 
 const useTexts = translations({
-  'pt-BR': {
-    show: 'Mostrar senha',
-    hide: 'Ocultar senha',
-    optional: 'opcional',
-    missing: 'Preencha este campo.',
-    email: 'Informe um e-mail válido, como ana@loja.com.br.',
-    url: 'Informe a URL completa, como https://loja.com.br/webhook.',
-    short: (count: number) => `Use ao menos ${count} caracteres.`,
-    wrong: 'Confira este campo.',
-  },
-  en: {
-    show: 'Show password',
-    hide: 'Hide password',
-    optional: 'optional',
-    missing: 'This field is required.',
-    email: 'Enter a valid email address, such as ana@shop.com.',
-    url: 'Enter a full URL, such as https://shop.com/webhook.',
-    short: (count: number) => `Use at least ${count} characters.`,
-    wrong: 'Check this field.',
-  },
+  show: ['Mostrar senha', 'Show password'],
+  hide: ['Ocultar senha', 'Hide password'],
+  optional: ['opcional', 'optional'],
+  missing: ['Preencha este campo.', 'This field is required.'],
+  email: ['Informe um e-mail válido, como ana@loja.com.br.', 'Enter a valid email address, such as ana@shop.com.'],
+  url: [
+    'Informe a URL completa, como https://loja.com.br/webhook.',
+    'Enter a full URL, such as https://shop.com/webhook.',
+  ],
+  short: (count: number) => [`Use ao menos ${count} caracteres.`, `Use at least ${count} characters.`],
+  wrong: ['Confira este campo.', 'Check this field.'],
 })
 
 const CONTROL =

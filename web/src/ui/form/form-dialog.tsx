@@ -9,12 +9,12 @@ import { Input } from './field.tsx'
 import { FormError, whenSubmitted } from './form.tsx'
 
 const useTexts = translations({
-  'pt-BR': {
-    back: 'Voltar',
-    reason: 'Motivo',
-    reasonHint: 'Fica registrado na auditoria, com o seu nome e a hora.',
-  },
-  en: { back: 'Back', reason: 'Reason', reasonHint: 'Recorded in the audit log with your name and the time.' },
+  back: ['Voltar', 'Back'],
+  reason: ['Motivo', 'Reason'],
+  reasonHint: [
+    'Fica registrado na auditoria, com o seu nome e a hora.',
+    'Recorded in the audit log with your name and the time.',
+  ],
 })
 
 type DialogProps = {

@@ -6,14 +6,11 @@ const PASSWORD_MIN = 12
 const PASSWORD_MAX = 200
 
 const useTexts = translations({
-  'pt-BR': {
-    label: 'Nova senha',
-    hint: `Pelo menos ${PASSWORD_MIN} caracteres. Uma frase é fácil de lembrar e difícil de adivinhar.`,
-  },
-  en: {
-    label: 'New password',
-    hint: `At least ${PASSWORD_MIN} characters. A sentence is easy to remember and hard to guess.`,
-  },
+  label: ['Nova senha', 'New password'],
+  hint: [
+    `Pelo menos ${PASSWORD_MIN} caracteres. Uma frase é fácil de lembrar e difícil de adivinhar.`,
+    `At least ${PASSWORD_MIN} characters. A sentence is easy to remember and hard to guess.`,
+  ],
 })
 
 /** Can be shown instead of typed twice: that catches typos too, and works with password managers. */

@@ -7,18 +7,13 @@ import { PasswordInput } from './field.tsx'
 import { FormDialog } from './form-dialog.tsx'
 
 const useTexts = translations({
-  'pt-BR': {
-    title: 'Confirme sua senha',
-    text: 'Pedimos a senha de novo após 15 minutos para ações que movem dinheiro ou mudam a segurança da conta.',
-    password: 'Senha',
-    confirm: 'Confirmar',
-  },
-  en: {
-    title: 'Confirm your password',
-    text: 'After 15 minutes we ask for your password again before actions that move money or change account security.',
-    password: 'Password',
-    confirm: 'Confirm',
-  },
+  title: ['Confirme sua senha', 'Confirm your password'],
+  text: [
+    'Pedimos a senha de novo após 15 minutos para ações que movem dinheiro ou mudam a segurança da conta.',
+    'After 15 minutes we ask for your password again before actions that move money or change account security.',
+  ],
+  password: ['Senha', 'Password'],
+  confirm: ['Confirmar', 'Confirm'],
 })
 
 /** Asks until the password is right or the user cancels. */

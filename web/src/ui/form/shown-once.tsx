@@ -7,14 +7,11 @@ import { Notice } from '../notice.tsx'
 import { Dialog } from './dialog.tsx'
 
 const useTexts = translations({
-  'pt-BR': {
-    copied: 'Já copiei',
-    wait: 'Copie antes de fechar: depois não há como recuperar. Se já copiou, feche pelo botão.',
-  },
-  en: {
-    copied: 'I copied it',
-    wait: 'Copy it first: it cannot be recovered later. If you already did, close this with the button.',
-  },
+  copied: ['Já copiei', 'I copied it'],
+  wait: [
+    'Copie antes de fechar: depois não há como recuperar. Se já copiou, feche pelo botão.',
+    'Copy it first: it cannot be recovered later. If you already did, close this with the button.',
+  ],
 })
 
 /** Nothing closes it by accident: not Escape, a click outside, the back button or a reload. */
