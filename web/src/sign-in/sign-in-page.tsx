@@ -1,11 +1,10 @@
 import { useMutation } from '@tanstack/react-query'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
-import { useState } from 'react'
 import { ApiError, auth } from '../base/api.ts'
 import { translations } from '../base/language.ts'
 import { useService } from '../base/session.ts'
 import { Checkbox, PasswordInput } from '../ui/form/field.tsx'
-import { Form } from '../ui/form/form.tsx'
+import { Form, useFields } from '../ui/form/form.tsx'
 import { Notice } from '../ui/notice.tsx'
 import { useAfterSignIn } from './after-sign-in.ts'
 import { AuthLayout } from './auth-layout.tsx'
@@ -59,30 +58,28 @@ function SignInForm() {
   const navigate = useNavigate()
   const afterSignIn = useAfterSignIn()
   const { to, email: known } = useSearch({ strict: false })
-  const [email, setEmail] = useState(known ?? '')
-  const [password, setPassword] = useState('')
-  const [rememberMe, setRememberMe] = useState(true)
+  const { typed, field } = useFields({ email: known ?? '', password: '', rememberMe: true })
+  const email = typed.email.trim()
   const signIn = useMutation({
-    mutationFn: () =>
-      auth.post<{ twoFactorRedirect?: boolean }>('sign-in/email', { email: email.trim(), password, rememberMe }),
+    mutationFn: () => auth.post<{ twoFactorRedirect?: boolean }>('sign-in/email', { ...typed, email }),
     onSuccess: (answer) => (answer.twoFactorRedirect ? navigate({ to: '/two-factor', search: { to } }) : afterSignIn()),
   })
   const isUnconfirmed = signIn.error instanceof ApiError && signIn.error.code === 'EMAIL_NOT_VERIFIED'
   const resend = isUnconfirmed && (
-    <Link to="/verify-email" search={{ email: email.trim() }} className="font-semibold underline">
+    <Link to="/verify-email" search={{ email }} className="font-semibold underline">
       {t.unconfirmed}
     </Link>
   )
   return (
     <Form sending={signIn} onSend={() => signIn.mutate()} action={t.submit} errorAction={resend} isWide>
-      <EmailInput value={email} onChange={setEmail} />
+      <EmailInput {...field('email')} />
       <div className="space-y-2">
-        <PasswordInput label={t.password} value={password} onChange={setPassword} />
+        <PasswordInput {...field('password')} label={t.password} />
         <Link to="/forgot-password" className="link inline-block text-sm">
           {t.forgot}
         </Link>
       </div>
-      <Checkbox label={t.remember} checked={rememberMe} onChange={setRememberMe} />
+      <Checkbox {...field('rememberMe')} label={t.remember} />
     </Form>
   )
 }

@@ -6,7 +6,7 @@ import { useErrorText } from '../base/error-text.ts'
 import { translations } from '../base/language.ts'
 import { useService } from '../base/session.ts'
 import { Input } from '../ui/form/field.tsx'
-import { Form } from '../ui/form/form.tsx'
+import { Form, useFields } from '../ui/form/form.tsx'
 import { NewPassword } from '../ui/form/new-password.tsx'
 import { Failure, Skeleton } from '../ui/states.tsx'
 import { AuthLayout } from './auth-layout.tsx'
@@ -113,36 +113,27 @@ type Invitation = { token: string; email: string | null }
 function SignUpForm({ invitation, onLink }: { invitation?: Invitation; onLink: OnLink }) {
   const t = useTexts()
   const navigate = useNavigate()
-  const [name, setName] = useState('')
-  const [email, setEmail] = useState(invitation?.email ?? '')
-  const [password, setPassword] = useState('')
+  const { typed, field } = useFields({ name: '', email: invitation?.email ?? '', password: '' })
+  const email = typed.email.trim()
   const signUp = useMutation({
     mutationFn: () =>
       auth.post<{ user: { emailVerified: boolean }; confirmationLink?: string }>('sign-up/email', {
-        name: name.trim(),
-        email: email.trim(),
-        password,
+        ...typed,
+        name: typed.name.trim(),
+        email,
         ...(invitation && { invitation: invitation.token }),
       }),
     onSuccess: ({ user, confirmationLink: link }) => {
-      if (user.emailVerified) return navigate({ to: '/sign-in', search: { done: 'email', email: email.trim() } })
-      if (link) return onLink({ email: email.trim(), link })
-      return navigate({ to: '/verify-email', search: { email: email.trim(), sent: 'yes' } })
+      if (user.emailVerified) return navigate({ to: '/sign-in', search: { done: 'email', email } })
+      if (link) return onLink({ email, link })
+      return navigate({ to: '/verify-email', search: { email, sent: 'yes' } })
     },
   })
   return (
     <Form sending={signUp} onSend={() => signUp.mutate()} action={t.submit} isWide>
-      <Input
-        label={t.name}
-        hint={t.nameHint}
-        autoComplete="organization"
-        required
-        maxLength={100}
-        value={name}
-        onChange={setName}
-      />
-      <EmailInput value={email} onChange={setEmail} {...(invitation?.email && { lockedBy: t.locked })} />
-      <NewPassword label={t.password} value={password} onChange={setPassword} />
+      <Input {...field('name')} label={t.name} hint={t.nameHint} autoComplete="organization" required maxLength={100} />
+      <EmailInput {...field('email')} {...(invitation?.email && { lockedBy: t.locked })} />
+      <NewPassword {...field('password')} label={t.password} />
     </Form>
   )
 }

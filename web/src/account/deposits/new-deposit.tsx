@@ -11,7 +11,7 @@ import { Button, ButtonLink } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/form/dialog.tsx'
 import { Input, Select } from '../../ui/form/field.tsx'
 import { FormDialog } from '../../ui/form/form-dialog.tsx'
-import { useCheck } from '../../ui/form/form.tsx'
+import { useCheck, useFields } from '../../ui/form/form.tsx'
 import { useDepositErrorText } from './deposit-errors.ts'
 import { PaymentCode } from './payment-code.tsx'
 
@@ -75,17 +75,10 @@ function NewDepositForm({ onClose, onMade }: FormProps) {
   const { language, money } = useFormat()
   const errorText = useDepositErrorText()
   const { chargeExpiresSeconds } = useService()
-  const [typed, setTyped] = useState({ value: '', description: '', externalId: '', expiresIn: '' })
   const [idempotencyKey, setKey] = useState(newIdempotencyKey)
+  const empty = { value: '', description: '', externalId: '', expiresIn: '' }
+  const { typed, field } = useFields(empty, () => setKey(newIdempotencyKey()))
   const cents = parseMoney(typed.value) ?? 0
-  const field = (name: keyof typeof typed) => ({
-    value: typed[name],
-    onChange: (value: string) => {
-      setTyped({ ...typed, [name]: value })
-      setKey(newIdempotencyKey())
-    },
-    autoComplete: 'off',
-  })
   const { isWrong, onCheck } = useCheck(cents > 0)
   const create = async () => {
     const { charge } = await post<{ charge: NewCharge }>('/deposit', bodyOf(typed, cents), { idempotencyKey })

@@ -10,7 +10,7 @@ import { DetailList } from '../../ui/card.tsx'
 import { Money } from '../../ui/data/values.tsx'
 import { Input } from '../../ui/form/field.tsx'
 import { ConfirmDialog, FormDialog } from '../../ui/form/form-dialog.tsx'
-import { useCheck } from '../../ui/form/form.tsx'
+import { useCheck, useFields } from '../../ui/form/form.tsx'
 import { Notice } from '../../ui/notice.tsx'
 import { toast } from '../../ui/toast.tsx'
 import { refundableCents, returnedFeeCents } from './deposit-amounts.ts'
@@ -65,22 +65,19 @@ export function RefundDialog({ history, onClose, onRefunded }: Props) {
   const t = useTexts()
   const { language } = useFormat()
   const refundable = refundableCents(history)
-  const [typed, setTyped] = useState({ value: moneyInputText(refundable, language), reason: '' })
   const [step, setStep] = useState<'form' | 'confirm'>('form')
   const [idempotencyKey, setKey] = useState(newIdempotencyKey)
-  const change = (changes: Partial<Typed>) => {
-    setTyped({ ...typed, ...changes })
-    setKey(newIdempotencyKey())
-  }
+  const initial = { value: moneyInputText(refundable, language), reason: '' }
+  const fields = useFields(initial, () => setKey(newIdempotencyKey()))
+  const { typed } = fields
   const cents = parseMoney(typed.value) ?? 0
   if (step === 'form')
     return (
       <AmountForm
         fee={history.deposit.fee}
         refundable={refundable}
-        typed={typed}
+        fields={fields}
         cents={cents}
-        onChange={change}
         onNext={() => setStep('confirm')}
         onClose={onClose}
       />
@@ -111,21 +108,19 @@ export function RefundDialog({ history, onClose, onRefunded }: Props) {
   )
 }
 
-type Typed = { value: string; reason: string }
-
 function AmountForm(props: {
   fee: number
   refundable: number
-  typed: Typed
+  fields: ReturnType<typeof useFields<{ value: string; reason: string }>>
   cents: number
-  onChange: (changes: Partial<Typed>) => void
   onNext: () => void
   onClose: () => void
 }) {
   const t = useTexts()
   const { language, money } = useFormat()
   const { refundsReturnFee } = useService()
-  const { fee, refundable, typed, cents, onChange } = props
+  const { fee, refundable, cents } = props
+  const { field, set } = props.fields
   const { isWrong, onCheck } = useCheck(cents > 0 && cents <= refundable)
   return (
     <FormDialog
@@ -138,30 +133,20 @@ function AmountForm(props: {
     >
       <div className="space-y-2">
         <Input
+          {...field('value')}
           label={t.value}
-          value={typed.value}
-          onChange={(value) => onChange({ value })}
           inputMode="decimal"
-          autoComplete="off"
           className="figures text-xl font-semibold"
           hint={t.left(money(refundable))}
           error={isWrong && t.valueWrong(money(refundable))}
         />
         {cents !== refundable && (
-          <Button size="small" onClick={() => onChange({ value: moneyInputText(refundable, language) })}>
+          <Button size="small" onClick={() => set({ value: moneyInputText(refundable, language) })}>
             {t.all}
           </Button>
         )}
       </div>
-      <Input
-        label={t.reason}
-        isOptional
-        value={typed.reason}
-        onChange={(reason) => onChange({ reason })}
-        maxLength={140}
-        autoComplete="off"
-        hint={t.reasonHint}
-      />
+      <Input {...field('reason')} label={t.reason} hint={t.reasonHint} isOptional maxLength={140} />
       {fee > 0 && <Notice>{refundsReturnFee ? t.noteReturned : t.note(money(fee))}</Notice>}
     </FormDialog>
   )

@@ -8,7 +8,7 @@ import type { Key } from '../../contract/types.ts'
 import { CodeBlock } from '../../ui/data/code-block.tsx'
 import { CheckboxGroup, Input, Select } from '../../ui/form/field.tsx'
 import { FormDialog } from '../../ui/form/form-dialog.tsx'
-import { useCheck } from '../../ui/form/form.tsx'
+import { useCheck, useFields } from '../../ui/form/form.tsx'
 import { Secret, ShownOnce } from '../../ui/form/shown-once.tsx'
 
 const useTexts = translations({
@@ -100,8 +100,8 @@ type FormProps = { onSend: (form: KeyForm) => Promise<unknown>; onClose: () => v
 function NewKeyForm({ onSend, onClose }: FormProps) {
   const t = useTexts()
   const mayRefund = useService().accountsMayRefund
-  const [form, setForm] = useState<KeyForm>({ name: '', scopes: DEFAULT_SCOPES, days: '' })
-  const { isWrong, onCheck } = useCheck(form.scopes.length > 0)
+  const { typed, field } = useFields<KeyForm>({ name: '', scopes: DEFAULT_SCOPES, days: '' })
+  const { isWrong, onCheck } = useCheck(typed.scopes.length > 0)
   const hintOf = (scope: Scope) => (
     <>
       {scope === 'deposits:write' && mayRefund ? t.andRefund : t.scope[scope].hint}{' '}
@@ -109,7 +109,7 @@ function NewKeyForm({ onSend, onClose }: FormProps) {
     </>
   )
   return (
-    <FormDialog title={t.title} action={t.create} onCheck={onCheck} onSend={() => onSend(form)} onClose={onClose}>
+    <FormDialog title={t.title} action={t.create} onCheck={onCheck} onSend={() => onSend(typed)} onClose={onClose}>
       <Input
         label={t.name}
         hint={t.nameHint}
@@ -118,21 +118,17 @@ function NewKeyForm({ onSend, onClose }: FormProps) {
         // oxlint-disable-next-line jsx-a11y/no-autofocus
         autoFocus
         maxLength={100}
-        autoComplete="off"
-        value={form.name}
-        onChange={(name) => setForm({ ...form, name })}
+        {...field('name')}
       />
       <CheckboxGroup
         legend={t.scopes}
         options={SCOPES.map((value) => ({ value, label: t.scope[value].label, hint: hintOf(value) }))}
-        values={form.scopes}
-        onChange={(scopes) => setForm({ ...form, scopes })}
+        {...field('scopes')}
         error={isWrong && t.noScope}
       />
       <Select
         label={t.expires}
-        value={form.days}
-        onChange={(days) => setForm({ ...form, days })}
+        {...field('days')}
         choices={EXPIRIES.map((value) => ({ value, label: t.expiry[value] }))}
       />
     </FormDialog>

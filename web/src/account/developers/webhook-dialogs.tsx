@@ -184,7 +184,7 @@ function Enable({ webhook, onClose }: Props) {
       refreshes={[webhooksQuery.queryKey]}
     >
       {since && (
-        <Checkbox label={t.resend} hint={t.resendHint(dateTime(since))} checked={isResending} onChange={setResending} />
+        <Checkbox label={t.resend} hint={t.resendHint(dateTime(since))} value={isResending} onChange={setResending} />
       )}
     </ConfirmDialog>
   )

@@ -1,11 +1,10 @@
-import { useState } from 'react'
 import { translations } from '../../base/language.ts'
 import { EVENTS, type EventKind } from '../../contract/codes.ts'
 import type { Webhook } from '../../contract/types.ts'
 import { useUrlErrorText } from '../../ui/data/delivery-reasons.ts'
 import { Checkbox, CheckboxGroup, Input } from '../../ui/form/field.tsx'
 import { FormDialog } from '../../ui/form/form-dialog.tsx'
-import { useCheck } from '../../ui/form/form.tsx'
+import { useCheck, useFields } from '../../ui/form/form.tsx'
 import { useEventName } from './webhook-events.ts'
 
 const useTexts = translations({
@@ -53,16 +52,16 @@ export function WebhookForm({ webhook, onSend, ...props }: FormProps) {
   const t = useTexts()
   const urlErrorText = useUrlErrorText()
   const eventName = useEventName()
-  const [fields, setFields] = useState<WebhookFields>({
+  const fields = useFields<WebhookFields>({
     name: webhook?.name ?? '',
     url: webhook?.url ?? '',
     events: webhook?.events ?? ['DEPOSIT_ASSET_SUCCESS'],
     authorization: '',
     isAuthorizationRemoved: false,
   })
-  const set = (changes: Partial<WebhookFields>) => setFields({ ...fields, ...changes })
-  const { isWrong, onCheck } = useCheck(fields.events.length > 0)
-  const send = () => onSend({ ...fields, name: fields.name.trim(), url: fields.url.trim() })
+  const { typed, field } = fields
+  const { isWrong, onCheck } = useCheck(typed.events.length > 0)
+  const send = () => onSend({ ...typed, name: typed.name.trim(), url: typed.url.trim() })
   return (
     <FormDialog {...props} onCheck={onCheck} onSend={send} errorText={urlErrorText}>
       <Input
@@ -75,19 +74,9 @@ export function WebhookForm({ webhook, onSend, ...props }: FormProps) {
         autoFocus={!webhook}
         maxLength={2048}
         placeholder="https://loja.example/guiche"
-        autoComplete="off"
-        value={fields.url}
-        onChange={(url) => set({ url })}
+        {...field('url')}
       />
-      <Input
-        label={t.name}
-        hint={t.nameHint}
-        isOptional
-        maxLength={100}
-        autoComplete="off"
-        value={fields.name}
-        onChange={(name) => set({ name })}
-      />
+      <Input {...field('name')} label={t.name} hint={t.nameHint} isOptional maxLength={100} />
       <CheckboxGroup
         legend={t.events}
         options={EVENTS.map((value) => ({
@@ -95,27 +84,21 @@ export function WebhookForm({ webhook, onSend, ...props }: FormProps) {
           label: eventName(value),
           hint: <code className="font-mono text-[0.8125rem]">{value}</code>,
         }))}
-        values={fields.events}
-        onChange={(events) => set({ events })}
+        {...field('events')}
         error={isWrong && t.noEvent}
       />
-      <Authorization fields={fields} onChange={set} webhook={webhook} />
+      <Authorization fields={fields} webhook={webhook} />
     </FormDialog>
   )
 }
 
-function Authorization({
-  fields,
-  onChange,
-  webhook,
-}: {
-  fields: WebhookFields
-  onChange: (changes: Partial<WebhookFields>) => void
-  webhook: Webhook | undefined
-}) {
+type Fields = ReturnType<typeof useFields<WebhookFields>>
+
+function Authorization({ fields, webhook }: { fields: Fields; webhook: Webhook | undefined }) {
   const t = useTexts()
+  const { typed, field, set } = fields
   const isStored = webhook?.hasAuthorization === true
-  const isElsewhere = isStored && receiverOf(fields.url.trim()) !== receiverOf(webhook.url)
+  const isElsewhere = isStored && receiverOf(typed.url.trim()) !== receiverOf(webhook.url)
   return (
     <div className="space-y-3">
       <Input
@@ -123,18 +106,16 @@ function Authorization({
         hint={isElsewhere ? t.dropped : isStored ? t.kept : t.authorizationHint}
         isOptional
         maxLength={1000}
-        autoComplete="off"
         spellCheck={false}
         placeholder={isStored && !isElsewhere ? '••••••••' : 'Bearer …'}
-        disabled={fields.isAuthorizationRemoved}
-        value={fields.authorization}
-        onChange={(authorization) => onChange({ authorization })}
+        disabled={typed.isAuthorizationRemoved}
+        {...field('authorization')}
       />
       {isStored && !isElsewhere && (
         <Checkbox
           label={t.remove}
-          checked={fields.isAuthorizationRemoved}
-          onChange={(isAuthorizationRemoved) => onChange({ isAuthorizationRemoved, authorization: '' })}
+          value={typed.isAuthorizationRemoved}
+          onChange={(isAuthorizationRemoved) => set({ isAuthorizationRemoved, authorization: '' })}
         />
       )}
     </div>

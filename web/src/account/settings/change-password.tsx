@@ -1,12 +1,11 @@
 import { useMutation } from '@tanstack/react-query'
-import { useState } from 'react'
 import { auth } from '../../base/api.ts'
 import { translations } from '../../base/language.ts'
 import { refresh } from '../../base/queries.ts'
 import { useMe } from '../../base/session.ts'
 import { Card } from '../../ui/card.tsx'
 import { Checkbox, PasswordInput } from '../../ui/form/field.tsx'
-import { Form } from '../../ui/form/form.tsx'
+import { Form, useFields } from '../../ui/form/form.tsx'
 import { NewPassword } from '../../ui/form/new-password.tsx'
 import { toast } from '../../ui/toast.tsx'
 import { CurrentCode } from './current-code.tsx'
@@ -23,19 +22,16 @@ const useTexts = translations({
   done: ['Senha alterada.', 'Password changed.'],
 })
 
+const EMPTY = { currentPassword: '', newPassword: '', code: '' }
+
 export function ChangePassword() {
   const t = useTexts()
   const me = useMe()
-  const [currentPassword, setCurrent] = useState('')
-  const [newPassword, setNew] = useState('')
-  const [code, setCode] = useState('')
-  const [revokeOtherSessions, setRevoke] = useState(true)
+  const { typed, set, field } = useFields({ ...EMPTY, revokeOtherSessions: true })
   const change = useMutation({
-    mutationFn: () => auth.post('change-password', { currentPassword, newPassword, revokeOtherSessions, code }),
+    mutationFn: () => auth.post('change-password', typed),
     onSuccess: async () => {
-      setCurrent('')
-      setNew('')
-      setCode('')
+      set(EMPTY)
       toast.good(t.done)
       await refresh(['sessions'])
     },
@@ -45,10 +41,10 @@ export function ChangePassword() {
       <Form sending={change} onSend={() => change.mutate()} action={t.submit} className="max-w-md">
         {/* Tells password managers whose password changes. */}
         <input type="text" autoComplete="username" value={me.email} readOnly hidden />
-        <PasswordInput label={t.current} value={currentPassword} onChange={setCurrent} />
-        <CurrentCode value={code} onChange={setCode} />
-        <NewPassword value={newPassword} onChange={setNew} />
-        <Checkbox label={t.others} hint={t.othersHint} checked={revokeOtherSessions} onChange={setRevoke} />
+        <PasswordInput label={t.current} {...field('currentPassword')} />
+        <CurrentCode {...field('code')} />
+        <NewPassword {...field('newPassword')} />
+        <Checkbox {...field('revokeOtherSessions')} label={t.others} hint={t.othersHint} />
       </Form>
     </Card>
   )

@@ -10,6 +10,7 @@ import { Copyable, CopyButton } from '../../ui/data/copy-button.tsx'
 import { QrCode } from '../../ui/data/qr-code.tsx'
 import { Input, PasswordInput } from '../../ui/form/field.tsx'
 import { FormDialog } from '../../ui/form/form-dialog.tsx'
+import { useFields } from '../../ui/form/form.tsx'
 import { ShownOnce } from '../../ui/form/shown-once.tsx'
 import { DownloadIcon } from '../../ui/icons.tsx'
 import { toast } from '../../ui/toast.tsx'
@@ -176,16 +177,14 @@ function PromptDialog(props: {
   children?: ReactNode
 }) {
   const { label, isCode, onAnswer, children, ...rest } = props
-  const [value, setValue] = useState('')
-  const [code, setCode] = useState('')
+  const { typed, field } = useFields({ answer: '', code: '' })
   return (
-    <FormDialog {...rest} onSend={() => onAnswer(value, code)}>
+    <FormDialog {...rest} onSend={() => onAnswer(typed.answer, typed.code)}>
       {children}
       {isCode ? (
         <Input
+          {...field('answer')}
           label={label}
-          value={value}
-          onChange={setValue}
           required
           inputMode="numeric"
           autoComplete="one-time-code"
@@ -194,8 +193,8 @@ function PromptDialog(props: {
         />
       ) : (
         <>
-          <PasswordInput label={label} value={value} onChange={setValue} />
-          <CurrentCode value={code} onChange={setCode} />
+          <PasswordInput {...field('answer')} label={label} />
+          <CurrentCode {...field('code')} />
         </>
       )}
     </FormDialog>

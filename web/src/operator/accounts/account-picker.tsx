@@ -39,15 +39,7 @@ export function AccountPicker({
   })
   return (
     <div className="space-y-3">
-      <Input
-        label={t.search}
-        hint={t.hint}
-        type="search"
-        value={typed}
-        onChange={setTyped}
-        maxLength={100}
-        autoComplete="off"
-      />
+      <Input label={t.search} hint={t.hint} type="search" value={typed} onChange={setTyped} maxLength={100} />
       {!data && !error && <Skeleton className="h-14 w-full rounded-lg" />}
       {error && !data && <p className="text-bad">{t.failed}</p>}
       {data?.accounts.length === 0 && <p className="text-soft">{t.none}</p>}

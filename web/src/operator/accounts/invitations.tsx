@@ -12,6 +12,7 @@ import { Table, type Column } from '../../ui/data/table.tsx'
 import { DateTime } from '../../ui/data/values.tsx'
 import { Input, Select } from '../../ui/form/field.tsx'
 import { ConfirmDialog, FormDialog } from '../../ui/form/form-dialog.tsx'
+import { useFields } from '../../ui/form/form.tsx'
 import { Secret, ShownOnce } from '../../ui/form/shown-once.tsx'
 import { PlusIcon } from '../../ui/icons.tsx'
 import { Notice } from '../../ui/notice.tsx'
@@ -151,11 +152,11 @@ type Made = { invitation: Invitation; link: string }
 function NewInvitation({ onClose }: { onClose: () => void }) {
   const t = useTexts()
   const { sendsMail } = useService()
-  const [email, setEmail] = useState('')
-  const [days, setDays] = useState('7')
+  const { typed, field } = useFields({ email: '', days: '7' })
   const [made, setMade] = useState<Made>()
   const create = async () => {
-    setMade(await post('/operator/invitations', { email: email.trim() || null, expiresInDays: Number(days) }))
+    const body = { email: typed.email.trim() || null, expiresInDays: Number(typed.days) }
+    setMade(await post('/operator/invitations', body))
     await refresh(KEY)
   }
   if (made) {
@@ -168,20 +169,10 @@ function NewInvitation({ onClose }: { onClose: () => void }) {
   }
   return (
     <FormDialog title={t.create} text={t.text} action={t.create} onSend={create} onClose={onClose}>
-      <Input
-        label={t.email}
-        hint={t.emailHint}
-        isOptional
-        type="email"
-        value={email}
-        onChange={setEmail}
-        maxLength={254}
-        autoComplete="off"
-      />
+      <Input {...field('email')} label={t.email} hint={t.emailHint} isOptional type="email" maxLength={254} />
       <Select
+        {...field('days')}
         label={t.days}
-        value={days}
-        onChange={setDays}
         choices={DAYS.map((count) => ({ value: String(count), label: t.daysCount(count) }))}
       />
     </FormDialog>

@@ -6,6 +6,7 @@ import type { Account } from '../../contract/types.ts'
 import { DetailList } from '../../ui/card.tsx'
 import { Input } from '../../ui/form/field.tsx'
 import { FormDialog } from '../../ui/form/form-dialog.tsx'
+import { useFields } from '../../ui/form/form.tsx'
 import { Secret, ShownOnce } from '../../ui/form/shown-once.tsx'
 
 const useTexts = translations({
@@ -31,7 +32,7 @@ const useTexts = translations({
 /** A form, and then the password, once. */
 export function NewAccountDialog({ onClose }: { onClose: () => void }) {
   const t = useTexts()
-  const [typed, setTyped] = useState({ email: '', name: '' })
+  const { typed, field } = useFields({ email: '', name: '' })
   const [made, setMade] = useState<{ account: Account; password: string }>()
   const [email, name] = [typed.email.trim(), typed.name.trim()]
   const create = async () => {
@@ -64,24 +65,8 @@ export function NewAccountDialog({ onClose }: { onClose: () => void }) {
       onClose={onClose}
       canSend={email !== '' && name !== ''}
     >
-      <Input
-        label={t.email}
-        type="email"
-        value={typed.email}
-        onChange={(email) => setTyped({ ...typed, email })}
-        maxLength={254}
-        autoComplete="off"
-        required
-      />
-      <Input
-        label={t.name}
-        hint={t.nameHint}
-        value={typed.name}
-        onChange={(name) => setTyped({ ...typed, name })}
-        maxLength={100}
-        autoComplete="off"
-        required
-      />
+      <Input {...field('email')} label={t.email} type="email" maxLength={254} required />
+      <Input {...field('name')} label={t.name} hint={t.nameHint} maxLength={100} required />
     </FormDialog>
   )
 }

@@ -1,10 +1,10 @@
-import { useState } from 'react'
 import { patch } from '../../base/api.ts'
 import { translations, useLanguage, type Language } from '../../base/language.ts'
 import { moneyInputText, parseMoney } from '../../base/money.ts'
 import type { AccountTerms, OwnTerms } from '../../contract/types.ts'
 import { Input, Select } from '../../ui/form/field.tsx'
 import { ReasonDialog } from '../../ui/form/form-dialog.tsx'
+import { useFields } from '../../ui/form/form.tsx'
 import { Notice } from '../../ui/notice.tsx'
 import { TERMS, useTermLabels, useTermText, type Term } from './term-labels.ts'
 
@@ -41,7 +41,7 @@ export function TermsDialog({
   const language = useLanguage()
   const labels = useTermLabels()
   const textOf = useTermText()
-  const [typed, setTyped] = useState<Typed>(() => typedFrom(terms.own, language))
+  const { typed, field } = useFields(() => typedFrom(terms.own, language))
   // fromEntries widens the keys to string.
   const read = Object.fromEntries(TERMS.map((term) => [term, parse(term, typed[term])])) as Record<
     Term,
@@ -67,14 +67,7 @@ export function TermsDialog({
     >
       <div className="grid gap-4 sm:grid-cols-2">
         {TERMS.map((term) => (
-          <TermField
-            key={term}
-            term={term}
-            terms={terms}
-            value={typed[term]}
-            isBad={read[term] === undefined}
-            onChange={(value) => setTyped({ ...typed, [term]: value })}
-          />
+          <TermField key={term} {...field(term)} term={term} terms={terms} isBad={read[term] === undefined} />
         ))}
       </div>
       <Notice title={t.changes}>
@@ -123,7 +116,6 @@ function TermField(props: {
       {...(term === 'feeBps' && { hint: t.percent })}
       {...(isBad && { error: bad })}
       inputMode="decimal"
-      autoComplete="off"
       placeholder={defaultText}
       value={value}
       onChange={onChange}

@@ -183,7 +183,7 @@ export function Resolve({ exception }: { exception: Exception }) {
       )}
       {closes !== undefined && (
         <div className="mt-5">
-          <Checkbox label={t.close} hint={t.closeText} checked={closes} onChange={setClosing} />
+          <Checkbox label={t.close} hint={t.closeText} value={closes} onChange={setClosing} />
         </div>
       )}
       <Button kind="primary" className="mt-5 w-full" disabled={!isReady} onClick={() => setConfirming(true)}>

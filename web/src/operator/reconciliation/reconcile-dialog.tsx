@@ -9,6 +9,7 @@ import { Button } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/form/dialog.tsx'
 import { Input, Select } from '../../ui/form/field.tsx'
 import { FormDialog } from '../../ui/form/form-dialog.tsx'
+import { useFields } from '../../ui/form/form.tsx'
 import { Notice } from '../../ui/notice.tsx'
 import { ComparisonResult } from './comparison.tsx'
 
@@ -47,8 +48,8 @@ export function ReconcileDialog({ providers, day: given, onClose }: Props) {
   const t = useTexts()
   const { day: dayText } = useFormat()
   const [today] = useState(() => dayOf(new Date()))
-  const [day, setDay] = useState(() => given ?? addDays(today, -1))
-  const [provider, setProvider] = useState('')
+  const { typed, field } = useFields({ day: given ?? addDays(today, -1), provider: '' })
+  const { day, provider } = typed
   const [results, setResults] = useState<DayStatement[]>()
   const run = async () => {
     const body = { ...windowOf(day), ...(provider !== '' && { provider }) }
@@ -72,11 +73,10 @@ export function ReconcileDialog({ providers, day: given, onClose }: Props) {
       canSend={day !== '' && day <= today}
       progress={<Notice>{t.running}</Notice>}
     >
-      <Input label={t.day} type="date" max={today} value={day} onChange={setDay} required />
+      <Input {...field('day')} label={t.day} type="date" max={today} required />
       <Select
+        {...field('provider')}
         label={t.provider}
-        value={provider}
-        onChange={setProvider}
         choices={[{ value: '', label: t.all }, ...providers.map((name) => ({ value: name, label: name }))]}
       />
     </FormDialog>

@@ -92,6 +92,7 @@ export function Input({ label, hint, error, isOptional, className = '', onChange
         <input
           {...wiring}
           {...handlers}
+          autoComplete="off"
           {...rest}
           onChange={(event) => onChange(event.target.value)}
           className={`${CONTROL} ${className}`}
@@ -162,9 +163,9 @@ export function BareSelect({ choices, className = '', onChange, ...rest }: Choic
   )
 }
 
-type CheckboxProps = { label: ReactNode; hint?: ReactNode; checked: boolean; onChange: (isChecked: boolean) => void }
+type CheckboxProps = { label: ReactNode; hint?: ReactNode; value: boolean; onChange: (isChecked: boolean) => void }
 
-export function Checkbox({ label, hint, checked, onChange }: CheckboxProps) {
+export function Checkbox({ label, hint, value, onChange }: CheckboxProps) {
   const id = useId()
   return (
     <div className="flex gap-3">
@@ -172,7 +173,7 @@ export function Checkbox({ label, hint, checked, onChange }: CheckboxProps) {
         type="checkbox"
         id={id}
         aria-describedby={hint ? `${id}-hint` : undefined}
-        checked={checked}
+        checked={value}
         onChange={(event) => onChange(event.target.checked)}
         className="mt-0.5 size-5 shrink-0 accent-accent"
       />
@@ -194,13 +195,13 @@ export function Checkbox({ label, hint, checked, onChange }: CheckboxProps) {
 export function CheckboxGroup<T extends string>(props: {
   legend: string
   options: readonly { value: T; label: ReactNode; hint: ReactNode }[]
-  values: readonly T[]
-  onChange: (values: T[]) => void
+  value: readonly T[]
+  onChange: (value: T[]) => void
   error: string | false
 }) {
-  const { options, values } = props
+  const { options, value: chosen } = props
   const toggle = (value: T, isChecked: boolean) =>
-    options.map((option) => option.value).filter((other) => (other === value ? isChecked : values.includes(other)))
+    options.map((option) => option.value).filter((other) => (other === value ? isChecked : chosen.includes(other)))
   return (
     <fieldset>
       <legend className="mb-2.5 text-sm font-semibold">{props.legend}</legend>
@@ -210,7 +211,7 @@ export function CheckboxGroup<T extends string>(props: {
             key={value}
             label={label}
             hint={hint}
-            checked={values.includes(value)}
+            value={chosen.includes(value)}
             onChange={(isChecked) => props.onChange(toggle(value, isChecked))}
           />
         ))}

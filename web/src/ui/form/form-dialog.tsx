@@ -123,15 +123,7 @@ export function ReasonDialog({ onSend, canSend = true, children, ...props }: Rea
   return (
     <ConfirmDialog {...props} onSend={() => onSend(reason)} canSend={canSend && reason !== ''}>
       {children}
-      <Input
-        label={t.reason}
-        hint={t.reasonHint}
-        value={typed}
-        onChange={setTyped}
-        maxLength={MAX_REASON}
-        required
-        autoComplete="off"
-      />
+      <Input label={t.reason} hint={t.reasonHint} value={typed} onChange={setTyped} maxLength={MAX_REASON} required />
     </ConfirmDialog>
   )
 }

@@ -60,6 +60,21 @@ export function whenSubmitted(sending: Sending, onSend: () => void): (event: For
   }
 }
 
+/** What is typed into a form: `<Input {...field('name')} label={t.name} />`. */
+export function useFields<Fields extends object>(initial: Fields | (() => Fields), onEdit?: () => void) {
+  const [typed, setTyped] = useState(initial)
+  const set = (changes: Partial<Fields>) => {
+    setTyped((typed) => ({ ...typed, ...changes }))
+    onEdit?.()
+  }
+  const field = <Name extends keyof Fields>(name: Name) => ({
+    value: typed[name],
+    // TypeScript widens a computed key to string.
+    onChange: (value: Fields[Name]) => set({ [name]: value } as unknown as Partial<Fields>),
+  })
+  return { typed, set, field }
+}
+
 /** A field's own error is shown from the first attempt to send on: `onCheck` is that attempt. */
 export function useCheck(isValid: boolean): { isWrong: boolean; onCheck: () => boolean } {
   const [isTried, setTried] = useState(false)
