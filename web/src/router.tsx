@@ -165,11 +165,7 @@ function NotFound() {
   return (
     <Page title={t.notFound}>
       <Card>
-        <Empty
-          title={t.checkAddress}
-          action={<ButtonLink to="/">{t.home}</ButtonLink>}
-          icon={<SearchIcon className="size-6" />}
-        />
+        <Empty title={t.checkAddress} action={<ButtonLink to="/">{t.home}</ButtonLink>} icon={SearchIcon} />
       </Card>
     </Page>
   )

@@ -1,7 +1,9 @@
 import { Link } from '@tanstack/react-router'
 import type { ButtonHTMLAttributes, ReactNode } from 'react'
+import type { Icon } from './icons.tsx'
 
 type Look = { kind?: keyof typeof KINDS; size?: 'small' | 'normal' }
+type ButtonProps = ButtonHTMLAttributes<HTMLButtonElement>
 
 const SHAPE =
   'inline-flex items-center justify-center gap-2 rounded-lg border font-semibold whitespace-nowrap transition-colors select-none disabled:opacity-55'
@@ -15,14 +17,16 @@ const KINDS = {
 }
 
 /** While `isBusy` it is disabled, keeps its width and tells screen readers that it is working. */
-export function Button({
-  kind = 'secondary',
-  size = 'normal',
-  isBusy = false,
-  className = '',
-  children,
-  ...rest
-}: ButtonHTMLAttributes<HTMLButtonElement> & Look & { isBusy?: boolean }) {
+export function Button(props: ButtonProps & Look & { isBusy?: boolean; icon?: Icon }) {
+  const {
+    kind = 'secondary',
+    size = 'normal',
+    isBusy = false,
+    icon: ButtonIcon,
+    className = '',
+    children,
+    ...rest
+  } = props
   return (
     <button
       type="button"
@@ -31,21 +35,19 @@ export function Button({
       aria-busy={isBusy || undefined}
       className={`relative ${buttonClass({ kind, size })} ${className}`}
     >
-      <span className={`inline-flex items-center gap-2 ${isBusy ? 'opacity-0' : ''}`}>{children}</span>
+      <span className={`inline-flex items-center gap-2 ${isBusy ? 'opacity-0' : ''}`}>
+        {ButtonIcon && <ButtonIcon className="size-4" />}
+        {children}
+      </span>
       {isBusy && <Spinner className="absolute size-5" />}
     </button>
   )
 }
 
 /** A link within the dashboard that looks like a button. */
-export function ButtonLink({
-  to,
-  kind = 'secondary',
-  size = 'normal',
-  children,
-}: Look & { to: string; children: ReactNode }) {
+export function ButtonLink({ to, children, ...look }: Look & { to: string; children: ReactNode }) {
   return (
-    <Link to={to} className={buttonClass({ kind, size })}>
+    <Link to={to} className={buttonClass(look)}>
       {children}
     </Link>
   )
@@ -57,12 +59,7 @@ export function buttonClass({ kind = 'secondary', size = 'normal' }: Look): stri
 }
 
 /** Only an icon; `label` says what it does. */
-export function IconButton({
-  label,
-  className = '',
-  children,
-  ...rest
-}: ButtonHTMLAttributes<HTMLButtonElement> & { label: string }) {
+export function IconButton({ label, className = '', ...rest }: ButtonProps & { label: string }) {
   return (
     <button
       type="button"
@@ -70,9 +67,7 @@ export function IconButton({
       title={label}
       {...rest}
       className={`inline-flex size-9 items-center justify-center rounded-lg text-soft transition-colors hover:bg-hover hover:text-ink ${className}`}
-    >
-      {children}
-    </button>
+    />
   )
 }
 

@@ -1,10 +1,10 @@
 import type { ReactNode, SVGProps } from 'react'
 
 // Drawn on a grid of 24 with a stroke of 1.75. Decoration only: the meaning of an icon is also in the text beside it.
-type Props = SVGProps<SVGSVGElement>
+export type Icon = (props: SVGProps<SVGSVGElement>) => ReactNode
 
-function icon(shape: ReactNode) {
-  return function Icon({ className = 'size-5', ...rest }: Props) {
+function icon(shape: ReactNode): Icon {
+  return function Icon({ className = 'size-5', ...rest }) {
     return (
       <svg
         viewBox="0 0 24 24"

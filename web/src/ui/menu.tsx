@@ -1,10 +1,11 @@
 import { DropdownMenu as Radix } from 'radix-ui'
 import type { ReactNode } from 'react'
+import type { Icon } from './icons.tsx'
 
 type MenuItem = {
   label: ReactNode
   onSelect: () => void
-  icon?: ReactNode
+  icon?: Icon
   isDanger?: boolean
 }
 
@@ -27,7 +28,7 @@ export function Menu({ trigger, items }: { trigger: ReactNode; items: readonly M
               onSelect={item.onSelect}
               className={`flex min-h-10 cursor-pointer items-center gap-2.5 rounded-lg px-3 text-sm font-medium outline-none data-highlighted:bg-hover ${item.isDanger ? 'text-bad' : ''}`}
             >
-              {item.icon}
+              {item.icon && <item.icon className="size-4" />}
               {item.label}
             </Radix.Item>
           ))}

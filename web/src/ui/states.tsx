@@ -3,7 +3,7 @@ import { useErrorText } from '../base/error-text.ts'
 import { translations } from '../base/language.ts'
 import { Button } from './button.tsx'
 import { Card } from './card.tsx'
-import { RefreshIcon, WarningIcon } from './icons.tsx'
+import { RefreshIcon, WarningIcon, type Icon } from './icons.tsx'
 
 const useTexts = translations({
   failed: ['Não foi possível carregar', 'Unable to load'],
@@ -20,13 +20,17 @@ export function Skeleton({ className = 'h-4 w-24' }: { className?: string }) {
   )
 }
 
-type StateProps = { title: ReactNode; text?: ReactNode; action?: ReactNode; icon?: ReactNode }
+type StateProps = { title: ReactNode; text?: ReactNode; action?: ReactNode; icon?: Icon }
 
 /** Nothing here yet: says what will be, and how to start. */
-export function Empty({ title, text, action, icon }: StateProps) {
+export function Empty({ title, text, action, icon: StateIcon }: StateProps) {
   return (
     <div className="flex flex-col items-center px-6 py-14 text-center">
-      {icon && <div className="mb-4 rounded-full bg-still-ground p-3.5 text-still">{icon}</div>}
+      {StateIcon && (
+        <div className="mb-4 rounded-full bg-still-ground p-3.5 text-still">
+          <StateIcon className="size-6" />
+        </div>
+      )}
       <p className="font-semibold">{title}</p>
       {text && <p className="mt-1 max-w-sm text-soft">{text}</p>}
       {action && <div className="mt-5">{action}</div>}
@@ -47,8 +51,7 @@ export function Failure({ error, onRetry }: { error: unknown; onRetry?: (() => v
       <p className="mt-1 max-w-sm text-soft wrap-anywhere">{errorText(error)}</p>
       {onRetry && (
         <div className="mt-5">
-          <Button size="small" onClick={onRetry}>
-            <RefreshIcon className="size-4" />
+          <Button icon={RefreshIcon} size="small" onClick={onRetry}>
             {t.retry}
           </Button>
         </div>

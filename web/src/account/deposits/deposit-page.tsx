@@ -92,7 +92,7 @@ export function DepositPage() {
       <Page title={t.title} back={back}>
         <Card>
           <Empty
-            icon={<SearchIcon className="size-6" />}
+            icon={SearchIcon}
             title={t.missing}
             text={t.missingText}
             action={<ButtonLink to="/deposits">{t.all}</ButtonLink>}
@@ -236,8 +236,7 @@ function CheckNow({ paymentLinkId, onChecked }: { paymentLinkId: string; onCheck
     if (charge.status === 'PENDING') toast.good(t.checked)
   }
   return (
-    <ActionButton onAction={check}>
-      <RefreshIcon className="size-4" />
+    <ActionButton icon={RefreshIcon} onAction={check}>
       {t.check}
     </ActionButton>
   )

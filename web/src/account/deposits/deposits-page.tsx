@@ -86,17 +86,10 @@ export function DepositsPage() {
 function NoDeposits({ filters }: { filters: Pick<Filters<string>, 'isFiltered' | 'clear'> }) {
   const t = useTexts()
   if (!filters.isFiltered)
-    return (
-      <Empty
-        icon={<DepositIcon className="size-6" />}
-        title={t.emptyTitle}
-        text={t.emptyText}
-        action={<NewDepositButton />}
-      />
-    )
+    return <Empty icon={DepositIcon} title={t.emptyTitle} text={t.emptyText} action={<NewDepositButton />} />
   return (
     <Empty
-      icon={<SearchIcon className="size-6" />}
+      icon={SearchIcon}
       title={t.noneTitle}
       text={t.noneText}
       action={<Button onClick={filters.clear}>{t.clear}</Button>}

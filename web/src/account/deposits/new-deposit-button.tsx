@@ -21,12 +21,12 @@ export function NewDepositButton({ kind = 'primary' }: { kind?: 'primary' | 'sec
   return (
     <div>
       <DialogButton
+        icon={PlusIcon}
         kind={kind}
         disabled={isSuspended}
         dialog={(onClose) => <NewDepositDialog onClose={onClose} />}
         {...(isSuspended && { title: suspendedReason, 'aria-describedby': id })}
       >
-        <PlusIcon className="size-4" />
         {t.create}
       </DialogButton>
       {isSuspended && (

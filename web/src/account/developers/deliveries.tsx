@@ -57,8 +57,7 @@ export function Deliveries() {
       isFlush
       text={t.text}
       actions={
-        <DialogButton dialog={(onClose) => <ResendMany onClose={onClose} />}>
-          <RefreshIcon className="size-4" />
+        <DialogButton icon={RefreshIcon} dialog={(onClose) => <ResendMany onClose={onClose} />}>
           {t.resend}
         </DialogButton>
       }
@@ -132,14 +131,15 @@ function useColumns(): Column<Delivery>[] {
 /** The server searches a bounded number of events per page, so matches may be further back. */
 function NoDeliveries(props: { isFiltered: boolean; onClear: () => void; onEarlier: (() => void) | undefined }) {
   const t = useTexts()
-  const icon = <WebhookIcon className="size-6" />
   if (props.onEarlier)
-    return <Empty icon={icon} title={t.notHere} action={<Button onClick={props.onEarlier}>{t.earlier}</Button>} />
+    return (
+      <Empty icon={WebhookIcon} title={t.notHere} action={<Button onClick={props.onEarlier}>{t.earlier}</Button>} />
+    )
   if (props.isFiltered)
-    return <Empty icon={icon} title={t.noneFound} action={<Button onClick={props.onClear}>{t.clear}</Button>} />
+    return <Empty icon={WebhookIcon} title={t.noneFound} action={<Button onClick={props.onClear}>{t.clear}</Button>} />
   return (
     <Empty
-      icon={icon}
+      icon={WebhookIcon}
       title={t.emptyTitle}
       text={t.emptyText}
       action={<ButtonLink to="/developers/webhooks">{t.toWebhooks}</ButtonLink>}

@@ -80,11 +80,11 @@ export function DeliveryPage({ eventId, webhookId }: { eventId: string; webhookI
       actions={
         canResend && (
           <ActionButton
+            icon={RefreshIcon}
             kind={data?.delivery.status === 'failed' || data?.delivery.status === 'retrying' ? 'primary' : 'secondary'}
             disabled={!data}
             onAction={resend}
           >
-            <RefreshIcon className="size-4" />
             {t.resend}
           </ActionButton>
         )

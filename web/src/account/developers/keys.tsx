@@ -67,8 +67,7 @@ export function Keys() {
   const working = all?.filter((key) => stateOf(key) !== 'revoked' && stateOf(key) !== 'expired')
   const oldCount = all && working ? all.length - working.length : 0
   const create = (
-    <DialogButton kind="primary" dialog={(onClose) => <NewKey onClose={onClose} />}>
-      <PlusIcon className="size-4" />
+    <DialogButton icon={PlusIcon} kind="primary" dialog={(onClose) => <NewKey onClose={onClose} />}>
       {t.create}
     </DialogButton>
   )
@@ -80,13 +79,7 @@ export function Keys() {
         list={{ rows: isOldShown ? all : working, error: keys.error, retry: () => void keys.refetch() }}
         rowKey={(key) => key.keyId}
         skeletonRows={3}
-        empty={
-          <Empty
-            icon={<KeyIcon className="size-6" />}
-            title={oldCount > 0 ? t.noneWork : t.emptyTitle}
-            text={t.emptyText}
-          />
-        }
+        empty={<Empty icon={KeyIcon} title={oldCount > 0 ? t.noneWork : t.emptyTitle} text={t.emptyText} />}
       />
       {oldCount > 0 && (
         <div className="border-t border-line px-3 py-2">

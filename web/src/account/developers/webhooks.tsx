@@ -30,17 +30,14 @@ export function Webhooks() {
       isFlush
       text={t.text}
       actions={
-        <DialogButton kind="primary" dialog={(onClose) => <NewWebhook onClose={onClose} />}>
-          <PlusIcon className="size-4" />
+        <DialogButton icon={PlusIcon} kind="primary" dialog={(onClose) => <NewWebhook onClose={onClose} />}>
           {t.add}
         </DialogButton>
       }
     >
       {isPending && <LoadingRows label={t.loading} />}
       {!data && error && <Failure error={error} onRetry={() => void refetch()} />}
-      {data?.webhooks.length === 0 && (
-        <Empty icon={<WebhookIcon className="size-6" />} title={t.emptyTitle} text={t.emptyText} />
-      )}
+      {data?.webhooks.length === 0 && <Empty icon={WebhookIcon} title={t.emptyTitle} text={t.emptyText} />}
       <ul className="divide-y divide-line border-t border-line empty:hidden">
         {data?.webhooks.map((webhook) => (
           <WebhookRow key={webhook.id} webhook={webhook} />

@@ -230,8 +230,7 @@ function RecoveryCodes({ codes, onClose }: { codes: readonly string[]; onClose: 
       </ul>
       <div className="flex flex-wrap gap-2">
         <CopyButton text={text} label={t.copy} />
-        <Button size="small" onClick={() => saveText(t.file, `${text}\n`)}>
-          <DownloadIcon className="size-4" />
+        <Button icon={DownloadIcon} size="small" onClick={() => saveText(t.file, `${text}\n`)}>
           {t.download}
         </Button>
       </div>

@@ -101,7 +101,7 @@ export function StatementPage() {
             />
           )}
           skeletonRows={10}
-          empty={<Empty icon={<StatementIcon className="size-6" />} title={t.emptyTitle} text={t.emptyText} />}
+          empty={<Empty icon={StatementIcon} title={t.emptyTitle} text={t.emptyText} />}
         />
       </Card>
     </Page>

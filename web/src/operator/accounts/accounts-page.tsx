@@ -109,7 +109,7 @@ function AccountList() {
           <Empty
             title={filters.isFiltered ? t.none : t.empty}
             text={filters.isFiltered ? t.noneText : t.emptyText}
-            icon={<PeopleIcon className="size-6" />}
+            icon={PeopleIcon}
           />
         }
       />

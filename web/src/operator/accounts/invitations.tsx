@@ -80,8 +80,7 @@ export function Invitations() {
         title={t.title}
         text={t.text}
         actions={
-          <DialogButton size="small" dialog={(onClose) => <NewInvitation onClose={onClose} />}>
-            <PlusIcon className="size-4" />
+          <DialogButton icon={PlusIcon} size="small" dialog={(onClose) => <NewInvitation onClose={onClose} />}>
             {t.create}
           </DialogButton>
         }

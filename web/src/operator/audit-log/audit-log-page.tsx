@@ -75,7 +75,7 @@ export function AuditLogPage() {
             <Empty
               title={filters.isFiltered ? t.none : t.empty}
               text={filters.isFiltered && t.noneText}
-              icon={<LogIcon className="size-6" />}
+              icon={LogIcon}
             />
           }
         />

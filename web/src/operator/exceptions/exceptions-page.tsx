@@ -85,7 +85,7 @@ export function ExceptionsPage() {
             <Empty
               title={isQueue ? t.empty : t.none}
               text={isQueue ? t.emptyText : t.noneText}
-              icon={isQueue ? <CheckIcon className="size-6" /> : <WarningIcon className="size-6" />}
+              icon={isQueue ? CheckIcon : WarningIcon}
             />
           }
         />

@@ -49,7 +49,7 @@ export function ProvidersPage() {
       {!data && providers.error && <FailureCard query={providers} />}
       {data?.providers.length === 0 && (
         <Card>
-          <Empty title={t.empty} text={t.emptyText} icon={<BankIcon className="size-6" />} />
+          <Empty title={t.empty} text={t.emptyText} icon={BankIcon} />
         </Card>
       )}
       <div className="grid grid-cols-1 gap-6 lg:grid-cols-2">

@@ -53,7 +53,7 @@ export function ClosingPage() {
       )}
       {data?.closings.length === 0 && (
         <Card>
-          <Empty title={t.none} text={t.noneText} icon={<ScalesIcon className="size-6" />} />
+          <Empty title={t.none} text={t.noneText} icon={ScalesIcon} />
         </Card>
       )}
       {data?.closings.map((closing) => (

@@ -96,7 +96,7 @@ export function ReconciliationPage() {
             <Empty
               title={filters.isFiltered ? t.none : t.empty}
               text={filters.isFiltered ? t.noneText : t.emptyText}
-              icon={<ScalesIcon className="size-6" />}
+              icon={ScalesIcon}
             />
           }
         />

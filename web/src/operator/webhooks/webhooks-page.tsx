@@ -82,7 +82,7 @@ export function OperatorWebhooksPage() {
           ]}
           list={list}
           rowKey={(row) => row.webhookId}
-          empty={<Empty title={t.empty} text={t.emptyText} icon={<WebhookIcon className="size-6" />} />}
+          empty={<Empty title={t.empty} text={t.emptyText} icon={WebhookIcon} />}
         />
       </Card>
     </Page>

@@ -14,18 +14,12 @@ const useTexts = translations({
 export function ExportMenu({ path, query, period }: { path: string; query: Query; period?: string }) {
   const t = useTexts()
   const save = (format: string) => location.assign(fileUrl(path, { ...query, format }))
-  const icon = <DownloadIcon className="size-4" />
   return (
     <Menu
-      trigger={
-        <Button>
-          {icon}
-          {period === undefined ? t.label : `${t.label}: ${period}`}
-        </Button>
-      }
+      trigger={<Button icon={DownloadIcon}>{period === undefined ? t.label : `${t.label}: ${period}`}</Button>}
       items={[
-        { label: t.excel, icon, onSelect: () => save('excel-br') },
-        { label: t.csv, icon, onSelect: () => save('csv') },
+        { label: t.excel, icon: DownloadIcon, onSelect: () => save('excel-br') },
+        { label: t.csv, icon: DownloadIcon, onSelect: () => save('csv') },
       ]}
     />
   )

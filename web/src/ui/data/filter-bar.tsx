@@ -61,8 +61,7 @@ function FilterSheet<K extends string>({ filters, children }: { filters: Filters
   const count = Object.entries(filters.values).filter(([name, value]) => name !== 'search' && value !== '').length
   return (
     <div className="sm:hidden">
-      <Button size="small" aria-haspopup="dialog" onClick={() => setOpen(true)}>
-        <FilterIcon className="size-4" />
+      <Button icon={FilterIcon} size="small" aria-haspopup="dialog" onClick={() => setOpen(true)}>
         {count === 0 ? t.filters : t.active(count)}
       </Button>
       {isOpen && (
@@ -87,8 +86,7 @@ function FilterSheet<K extends string>({ filters, children }: { filters: Filters
 
 function Clear({ onClear }: { onClear: () => void }) {
   return (
-    <Button kind="quiet" size="small" onClick={onClear}>
-      <CloseIcon className="size-4" />
+    <Button icon={CloseIcon} kind="quiet" size="small" onClick={onClear}>
       {useTexts().clear}
     </Button>
   )
