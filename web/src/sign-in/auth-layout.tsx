@@ -12,17 +12,8 @@ const useTexts = translations({
 })
 
 /** The frame of pages outside the shell: one card, and below it a link to another page. */
-export function AuthLayout({
-  title,
-  text,
-  below,
-  children,
-}: {
-  title: string
-  text?: ReactNode
-  below?: ReactNode
-  children?: ReactNode
-}) {
+export function AuthLayout(props: { title: string; text?: ReactNode; below?: ReactNode; children?: ReactNode }) {
+  const { title, text, below, children } = props
   useTitle(title)
   const place = useRef<HTMLElement>(null)
   const hasFocused = useRef(false)

@@ -1,14 +1,7 @@
 import type { ReactNode } from 'react'
 
 /** `isFlush`: the content reaches the edges, as a table does. */
-export function Card({
-  title,
-  text,
-  actions,
-  isFlush = false,
-  className = '',
-  children,
-}: {
+export function Card(props: {
   title?: ReactNode
   text?: ReactNode
   actions?: ReactNode
@@ -16,6 +9,7 @@ export function Card({
   className?: string
   children?: ReactNode
 }) {
+  const { title, text, actions, isFlush = false, className = '' } = props
   return (
     <section
       className={`rounded-2xl border border-line bg-card shadow-card ${isFlush ? 'overflow-clip' : ''} ${className}`}
@@ -29,7 +23,7 @@ export function Card({
           {actions}
         </header>
       )}
-      <div className={isFlush ? '' : 'px-5 pt-4 pb-5'}>{children}</div>
+      <div className={isFlush ? '' : 'px-5 pt-4 pb-5'}>{props.children}</div>
     </section>
   )
 }

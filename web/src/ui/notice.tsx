@@ -13,17 +13,8 @@ export const TONES: Record<Tone, string> = {
 const ICONS = { good: CheckIcon, wait: WarningIcon, bad: WarningIcon, mark: InfoIcon, still: InfoIcon }
 
 /** Something to know before going on. Screen readers read bad ones at once. */
-export function Notice({
-  tone = 'still',
-  title,
-  action,
-  children,
-}: {
-  tone?: Tone
-  title?: ReactNode
-  action?: ReactNode
-  children?: ReactNode
-}) {
+export function Notice(props: { tone?: Tone; title?: ReactNode; action?: ReactNode; children?: ReactNode }) {
+  const { tone = 'still', title, action, children } = props
   const Icon = ICONS[tone]
   return (
     <div role={tone === 'bad' ? 'alert' : undefined} className={`flex gap-3 rounded-lg px-3.5 py-3 ${TONES[tone]}`}>

@@ -1,28 +1,27 @@
 import { Link } from '@tanstack/react-router'
 import { useEffect, type ReactNode } from 'react'
+import { Card } from './card.tsx'
 import { ArrowLeftIcon } from './icons.tsx'
+import { Failure } from './states.tsx'
 
 /** The frame of a page. Its title is also the tab's title. */
-export function Page({
-  title,
-  text,
-  actions,
-  back,
-  isNarrow = false,
-  children,
-}: {
+export function Page(props: {
   title: string
   text?: ReactNode
   actions?: ReactNode
   /** The parent page, such as the list of a single deposit. */
   back?: { to: string; label: string }
   isNarrow?: boolean
+  /** What the page is about: its failure replaces the content. */
+  query?: { data?: unknown; error: Error | null; refetch: () => unknown }
   children: ReactNode
 }) {
+  const { title, text, back, query } = props
   useTitle(title)
+  const failed = query?.data === undefined && query?.error
   return (
     <div className="mx-auto w-full max-w-6xl">
-      <div className={`space-y-6 ${isNarrow ? 'max-w-3xl' : ''}`}>
+      <div className={`space-y-6 ${props.isNarrow ? 'max-w-3xl' : ''}`}>
         <header className="space-y-1">
           {back && (
             <Link
@@ -43,10 +42,16 @@ export function Page({
               </h1>
               {text && <p className="mt-1 max-w-2xl text-soft">{text}</p>}
             </div>
-            {actions && <div className="flex flex-wrap items-start gap-2">{actions}</div>}
+            {props.actions && <div className="flex flex-wrap items-start gap-2">{props.actions}</div>}
           </div>
         </header>
-        {children}
+        {failed ? (
+          <Card>
+            <Failure error={failed} onRetry={() => void query.refetch()} />
+          </Card>
+        ) : (
+          props.children
+        )}
       </div>
     </div>
   )

@@ -2,7 +2,6 @@ import type { ReactNode } from 'react'
 import { useErrorText } from '../base/error-text.ts'
 import { translations } from '../base/language.ts'
 import { Button } from './button.tsx'
-import { Card } from './card.tsx'
 import { RefreshIcon, WarningIcon, type Icon } from './icons.tsx'
 
 const useTexts = translations({
@@ -57,14 +56,5 @@ export function Failure({ error, onRetry }: { error: unknown; onRetry?: (() => v
         </div>
       )}
     </div>
-  )
-}
-
-/** The same for a page whose only query failed. */
-export function FailureCard({ query }: { query: { error: Error | null; refetch: () => unknown } }) {
-  return (
-    <Card>
-      <Failure error={query.error} onRetry={() => void query.refetch()} />
-    </Card>
   )
 }

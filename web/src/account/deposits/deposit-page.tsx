@@ -14,7 +14,7 @@ import { ConfirmDialog } from '../../ui/form/form-dialog.tsx'
 import { RefreshIcon, SearchIcon } from '../../ui/icons.tsx'
 import { Notice } from '../../ui/notice.tsx'
 import { Page } from '../../ui/page.tsx'
-import { Empty, FailureCard, Skeleton } from '../../ui/states.tsx'
+import { Empty, Skeleton } from '../../ui/states.tsx'
 import { toast } from '../../ui/toast.tsx'
 import { isPayable, refundableCents } from './deposit-amounts.ts'
 import { DepositStatus } from './deposit-columns.tsx'
@@ -101,15 +101,11 @@ export function DepositPage() {
       </Page>
     )
   return (
-    <Page title={t.title} back={back} text={!history.error && <Skeleton className="h-6 w-28" />}>
-      {history.error ? (
-        <FailureCard query={history} />
-      ) : (
-        <div className={COLUMNS}>
-          <Skeleton className="h-96 w-full rounded-2xl lg:order-2" />
-          <Skeleton className="h-120 w-full rounded-2xl" />
-        </div>
-      )}
+    <Page title={t.title} back={back} query={history} text={!history.error && <Skeleton className="h-6 w-28" />}>
+      <div className={COLUMNS}>
+        <Skeleton className="h-96 w-full rounded-2xl lg:order-2" />
+        <Skeleton className="h-120 w-full rounded-2xl" />
+      </div>
     </Page>
   )
 }

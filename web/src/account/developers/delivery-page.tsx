@@ -13,7 +13,7 @@ import { useReasonText } from '../../ui/data/delivery-reasons.ts'
 import { DateTime } from '../../ui/data/values.tsx'
 import { ChevronRightIcon, RefreshIcon } from '../../ui/icons.tsx'
 import { Page } from '../../ui/page.tsx'
-import { FailureCard, Skeleton } from '../../ui/states.tsx'
+import { Skeleton } from '../../ui/states.tsx'
 import { toast } from '../../ui/toast.tsx'
 import { DeliveryStatus } from './delivery-status.tsx'
 import { isQueued, useEventName } from './webhook-events.ts'
@@ -75,6 +75,7 @@ export function DeliveryPage({ eventId, webhookId }: { eventId: string; webhookI
   const canResend = data?.delivery.event !== 'WEBHOOK_TEST'
   return (
     <Page
+      query={details}
       title={data ? eventName(data.delivery.event) : t.title}
       back={{ to: '/developers/deliveries', label: t.back }}
       actions={
@@ -95,17 +96,13 @@ export function DeliveryPage({ eventId, webhookId }: { eventId: string; webhookI
           {t.notQueued}
         </p>
       )}
-      {!data && details.error ? (
-        <FailureCard query={details} />
-      ) : (
-        <div className="grid grid-cols-1 items-start gap-6 lg:grid-cols-[minmax(0,2fr)_minmax(0,3fr)]">
-          <About delivery={data?.delivery} />
-          <div className="min-w-0 space-y-6">
-            <Attempts attempts={data?.attempts} />
-            <Request request={data?.request} />
-          </div>
+      <div className="grid grid-cols-1 items-start gap-6 lg:grid-cols-[minmax(0,2fr)_minmax(0,3fr)]">
+        <About delivery={data?.delivery} />
+        <div className="min-w-0 space-y-6">
+          <Attempts attempts={data?.attempts} />
+          <Request request={data?.request} />
         </div>
-      )}
+      </div>
     </Page>
   )
 }

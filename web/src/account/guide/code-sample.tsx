@@ -11,20 +11,16 @@ export type CodeLanguage = keyof typeof NAMES
 const LANGUAGES: readonly CodeLanguage[] = ['curl', 'javascript', 'python', 'php']
 
 /** The same code in several languages. All samples of a page follow one choice. */
-export function CodeSample({
-  codes,
-  chosen,
-  onChoose,
-  label,
-}: {
+export function CodeSample(props: {
   codes: Partial<Record<CodeLanguage, string>>
   chosen: CodeLanguage
   onChoose: (language: CodeLanguage) => void
   label: string
 }) {
   const t = useTexts()
+  const { codes } = props
   const languages = LANGUAGES.filter((language) => codes[language] !== undefined)
-  const shown = languages.find((language) => language === chosen) ?? languages[0] ?? 'curl'
+  const shown = languages.find((language) => language === props.chosen) ?? languages[0] ?? 'curl'
   return (
     <div className="space-y-2">
       <div
@@ -37,14 +33,14 @@ export function CodeSample({
             key={language}
             type="button"
             aria-pressed={language === shown}
-            onClick={() => onChoose(language)}
+            onClick={() => props.onChoose(language)}
             className="min-h-8 rounded-md px-3 text-sm font-medium text-still aria-pressed:bg-card aria-pressed:text-ink aria-pressed:shadow-card"
           >
             {NAMES[language]}
           </button>
         ))}
       </div>
-      <CodeBlock code={codes[shown] ?? ''} label={`${label}: ${NAMES[shown]}`} />
+      <CodeBlock code={codes[shown] ?? ''} label={`${props.label}: ${NAMES[shown]}`} />
     </div>
   )
 }

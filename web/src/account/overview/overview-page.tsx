@@ -5,7 +5,7 @@ import type { Overview } from '../../contract/types.ts'
 import { Card } from '../../ui/card.tsx'
 import { Table } from '../../ui/data/table.tsx'
 import { Page } from '../../ui/page.tsx'
-import { FailureCard, Skeleton } from '../../ui/states.tsx'
+import { Skeleton } from '../../ui/states.tsx'
 import { depositCard, useDepositColumns } from '../deposits/deposit-columns.tsx'
 import { NewDepositButton } from '../deposits/new-deposit-button.tsx'
 import { ActivityCharts } from './activity-charts.tsx'
@@ -28,16 +28,10 @@ export function OverviewPage() {
   })
   const { data } = overview
   return (
-    <Page title={t.title} actions={<NewDepositButton />}>
-      {!data && overview.error ? (
-        <FailureCard query={overview} />
-      ) : (
-        <>
-          <Figures overview={data} />
-          {/* One placeholder for the rest: how much needs attention is not known yet. */}
-          {data ? <Rest overview={data} /> : <Skeleton className="h-180 w-full rounded-2xl" />}
-        </>
-      )}
+    <Page title={t.title} query={overview} actions={<NewDepositButton />}>
+      <Figures overview={data} />
+      {/* One placeholder for the rest: how much needs attention is not known yet. */}
+      {data ? <Rest overview={data} /> : <Skeleton className="h-180 w-full rounded-2xl" />}
     </Page>
   )
 }

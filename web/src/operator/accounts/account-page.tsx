@@ -12,7 +12,7 @@ import { DateTime, Money } from '../../ui/data/values.tsx'
 import { ReasonDialog } from '../../ui/form/form-dialog.tsx'
 import { Notice } from '../../ui/notice.tsx'
 import { Page } from '../../ui/page.tsx'
-import { FailureCard, Skeleton } from '../../ui/states.tsx'
+import { Skeleton } from '../../ui/states.tsx'
 import { AccountBadge } from '../labels.tsx'
 import { AccountTerms } from './account-terms.tsx'
 
@@ -61,22 +61,18 @@ export function AccountPage() {
   const { accountId = '' } = useParams({ strict: false })
   const account = useGet<AccountDetails>(['account', accountId], `/operator/accounts/${accountId}`)
   const { data } = account
-  const back = { to: '/operator/accounts', label: t.accounts }
-  if (!data && account.error)
-    return (
-      <Page title={t.title} back={back}>
-        <FailureCard query={account} />
-      </Page>
-    )
   return (
     <Page
+      query={account}
       title={data?.account.name ?? t.title}
-      back={back}
+      back={{ to: '/operator/accounts', label: t.accounts }}
       actions={
-        <>
-          <SignOut accountId={accountId} />
-          {data ? <Suspension account={data.account} /> : <Button disabled>{t.suspend}</Button>}
-        </>
+        (data || !account.error) && (
+          <>
+            <SignOut accountId={accountId} />
+            {data ? <Suspension account={data.account} /> : <Button disabled>{t.suspend}</Button>}
+          </>
+        )
       }
     >
       {data && data.account.suspendedAt !== null && (

@@ -18,11 +18,7 @@ const useTexts = translations({
 
 const SHOWN = 5
 
-export function AccountPicker({
-  first,
-  chosen,
-  onChoose,
-}: {
+export function AccountPicker(props: {
   /** The first search, such as the e-mail of the charge's account. */
   first: string
   chosen: Account | undefined
@@ -30,7 +26,7 @@ export function AccountPicker({
 }) {
   const t = useTexts()
   const name = useId()
-  const [typed, setTyped] = useState(first)
+  const [typed, setTyped] = useState(props.first)
   const search = useDeferredValue(typed.trim())
   const { data, error } = useQuery({
     queryKey: ['account-search', search],
@@ -50,8 +46,8 @@ export function AccountPicker({
             <RadioCard
               key={account.id}
               name={name}
-              isChosen={account.id === chosen?.id}
-              onChoose={() => onChoose(account)}
+              isChosen={account.id === props.chosen?.id}
+              onChoose={() => props.onChoose(account)}
               title={account.name}
               text={account.email}
               badge={account.suspendedAt !== null && <AccountBadge account={account} />}

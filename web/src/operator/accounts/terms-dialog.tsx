@@ -28,15 +28,9 @@ const useTexts = translations({
 
 type Typed = Record<Term, string>
 
-export function TermsDialog({
-  accountId,
-  terms,
-  onClose,
-}: {
-  accountId: string
-  terms: AccountTerms
-  onClose: () => void
-}) {
+type Props = { accountId: string; terms: AccountTerms; onClose: () => void }
+
+export function TermsDialog({ accountId, terms, onClose }: Props) {
   const t = useTexts()
   const language = useLanguage()
   const labels = useTermLabels()

@@ -10,7 +10,7 @@ import { Copyable } from '../../ui/data/copy-button.tsx'
 import { DateTime, Money } from '../../ui/data/values.tsx'
 import { Notice } from '../../ui/notice.tsx'
 import { Page } from '../../ui/page.tsx'
-import { FailureCard, Skeleton } from '../../ui/states.tsx'
+import { Skeleton } from '../../ui/states.tsx'
 import { AccountLink, StateBadge, useActorText, useLabels } from '../labels.tsx'
 import { isAboutRefund, Resolve } from './resolve.tsx'
 
@@ -105,8 +105,11 @@ export function ExceptionPage() {
   const exception = query.data?.exception
   if (!exception)
     return (
-      <Page title={t.title} back={back} text={!query.error && <Skeleton className="h-4 w-72" />}>
-        {query.error ? <FailureCard query={query} /> : <Loading />}
+      <Page title={t.title} back={back} query={query} text={!query.error && <Skeleton className="h-4 w-72" />}>
+        <div aria-busy="true" className={COLUMNS}>
+          <LoadingCard />
+          <LoadingCard />
+        </div>
       </Page>
     )
   return (
@@ -132,16 +135,11 @@ export function ExceptionPage() {
 
 const COLUMNS = 'grid grid-cols-1 items-start gap-6 lg:grid-cols-[minmax(0,1fr)_minmax(0,26rem)]'
 
-function Loading() {
+function LoadingCard() {
   return (
-    <div aria-busy="true" className={COLUMNS}>
-      <Card>
-        <Skeleton className="h-72 w-full" />
-      </Card>
-      <Card>
-        <Skeleton className="h-72 w-full" />
-      </Card>
-    </div>
+    <Card>
+      <Skeleton className="h-72 w-full" />
+    </Card>
   )
 }
 

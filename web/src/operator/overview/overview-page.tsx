@@ -9,7 +9,7 @@ import { Chart } from '../../ui/data/chart.tsx'
 import { DateTime, Money } from '../../ui/data/values.tsx'
 import { CheckIcon, ChevronRightIcon, WarningIcon } from '../../ui/icons.tsx'
 import { Page } from '../../ui/page.tsx'
-import { Empty, FailureCard, Skeleton } from '../../ui/states.tsx'
+import { Empty, Skeleton } from '../../ui/states.tsx'
 import { BreakerBadge } from '../labels.tsx'
 
 const useTexts = translations({
@@ -85,14 +85,8 @@ export function OperatorOverviewPage() {
     refetchInterval: REFRESH_MS,
   })
   const { data } = overview
-  if (!data && overview.error)
-    return (
-      <Page title={t.title}>
-        <FailureCard query={overview} />
-      </Page>
-    )
   return (
-    <Page title={t.title}>
+    <Page title={t.title} query={overview}>
       <Card title={t.attention} isFlush>
         <AttentionList overview={data} />
       </Card>

@@ -6,7 +6,7 @@ import { Card, DetailList } from '../../ui/card.tsx'
 import { DateTime } from '../../ui/data/values.tsx'
 import { BankIcon } from '../../ui/icons.tsx'
 import { Page } from '../../ui/page.tsx'
-import { Empty, FailureCard, Skeleton } from '../../ui/states.tsx'
+import { Empty, Skeleton } from '../../ui/states.tsx'
 import { BreakerBadge } from '../labels.tsx'
 
 const useTexts = translations({
@@ -45,15 +45,14 @@ export function ProvidersPage() {
   })
   const { data } = providers
   return (
-    <Page title={t.title} text={t.text}>
-      {!data && providers.error && <FailureCard query={providers} />}
+    <Page title={t.title} text={t.text} query={providers}>
       {data?.providers.length === 0 && (
         <Card>
           <Empty title={t.empty} text={t.emptyText} icon={BankIcon} />
         </Card>
       )}
       <div className="grid grid-cols-1 gap-6 lg:grid-cols-2">
-        {!data && !providers.error && (
+        {!data && (
           <Card>
             <Skeleton className="h-44 w-full" />
           </Card>

@@ -8,7 +8,7 @@ import { Card } from '../../ui/card.tsx'
 import { DateTime } from '../../ui/data/values.tsx'
 import { RefreshIcon, ScalesIcon } from '../../ui/icons.tsx'
 import { Page } from '../../ui/page.tsx'
-import { Empty, FailureCard, Skeleton } from '../../ui/states.tsx'
+import { Empty, Skeleton } from '../../ui/states.tsx'
 import { ComparisonResult } from './comparison.tsx'
 import { ReconcileDialog } from './reconcile-dialog.tsx'
 import { useProviders } from './reconciliation-page.tsx'
@@ -36,6 +36,7 @@ export function ClosingPage() {
   const { data } = closings
   return (
     <Page
+      query={closings}
       title={`${t.title}, ${dayText(day)}`}
       back={{ to: '/operator/reconciliation', label: t.back }}
       actions={
@@ -45,7 +46,6 @@ export function ClosingPage() {
         </DialogButton>
       }
     >
-      {!data && closings.error && <FailureCard query={closings} />}
       {closings.isPending && (
         <Card>
           <Skeleton className="h-64 w-full" />

@@ -3,7 +3,7 @@ import { timeZoneText } from '../../base/dates.ts'
 import type { Filters } from '../../base/filters.ts'
 import { translations, useLanguage } from '../../base/language.ts'
 import { Button } from '../button.tsx'
-import { BareSelect } from '../form/field.tsx'
+import { BareSelect, type ChoiceProps } from '../form/field.tsx'
 import { CloseIcon, FilterIcon, SearchIcon } from '../icons.tsx'
 import { lazyDialog } from '../lazy-component.tsx'
 
@@ -135,12 +135,8 @@ export function SearchFilter<K extends string>({ filters, name, label }: Bound<K
   )
 }
 
-export function SelectFilter<K extends string>({
-  filters,
-  name,
-  label,
-  choices,
-}: Bound<K> & { choices: readonly { value: string; label: string }[] }) {
+export function SelectFilter<K extends string>(props: Bound<K> & Pick<ChoiceProps, 'choices'>) {
+  const { filters, name, label, choices } = props
   return (
     <BareSelect
       aria-label={label}

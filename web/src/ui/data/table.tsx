@@ -148,17 +148,9 @@ function CardCell({ children }: { children: ReactNode }) {
   )
 }
 
-function Cell<Row>({
-  column,
-  isFirst,
-  isWideOnly = false,
-  children,
-}: {
-  column: Column<Row>
-  isFirst: boolean
-  isWideOnly?: boolean
-  children: ReactNode
-}) {
+type CellProps<Row> = { column: Column<Row>; isFirst: boolean; isWideOnly: boolean; children: ReactNode }
+
+function Cell<Row>({ column, isFirst, isWideOnly, children }: CellProps<Row>) {
   return (
     <td
       role="cell"

@@ -12,15 +12,7 @@ export function Money({ cents, sign = false, className = '' }: { cents: number; 
 const TICK_MS = 30_000
 
 /** A time. Its title has the seconds and the zone. `isShort`: without the current year, for cards. */
-export function DateTime({
-  at,
-  relative = false,
-  isShort = false,
-}: {
-  at: string
-  relative?: boolean
-  isShort?: boolean
-}) {
+export function DateTime({ at, relative, isShort }: { at: string; relative?: boolean; isShort?: boolean }) {
   const language = useLanguage()
   return (
     <time dateTime={at} title={preciseText(at, language)} className="figures whitespace-nowrap">

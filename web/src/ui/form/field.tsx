@@ -135,7 +135,7 @@ export function PasswordInput({ label, hint, error, className = '', onChange, ..
   )
 }
 
-type ChoiceProps = Controlled<SelectHTMLAttributes<HTMLSelectElement>, string> & {
+export type ChoiceProps = Controlled<SelectHTMLAttributes<HTMLSelectElement>, string> & {
   choices: readonly { value: string; label: string }[]
 }
 

@@ -1,14 +1,7 @@
 import { useId, type ReactNode } from 'react'
 
 /** A radio button with a line that explains it; its whole area is clickable. */
-export function RadioCard({
-  name,
-  isChosen,
-  onChoose,
-  title,
-  text,
-  badge,
-}: {
+export function RadioCard(props: {
   name: string
   isChosen: boolean
   onChoose: () => void
@@ -22,21 +15,21 @@ export function RadioCard({
       <input
         type="radio"
         id={id}
-        name={name}
-        checked={isChosen}
-        onChange={onChoose}
+        name={props.name}
+        checked={props.isChosen}
+        onChange={props.onChoose}
         aria-describedby={`${id}-text`}
         className="relative z-10 size-5 shrink-0 accent-accent"
       />
       <div className="min-w-0 grow">
         <label htmlFor={id} className="block font-medium wrap-anywhere after:absolute after:inset-0">
-          {title}
+          {props.title}
         </label>
         <p id={`${id}-text`} className="text-sm text-soft wrap-anywhere">
-          {text}
+          {props.text}
         </p>
       </div>
-      {badge}
+      {props.badge}
     </div>
   )
 }
