@@ -14,12 +14,10 @@ import { homeOf, sessionQuery } from './base/session.ts'
 import type { Me } from './contract/types.ts'
 import { Shell } from './shell.tsx'
 import { ButtonLink } from './ui/button.tsx'
-import { Card } from './ui/card.tsx'
+import { Card, Empty, Failure, Page } from './ui/page.tsx'
 import { ReauthHost } from './ui/form/reauth-host.tsx'
 import { Logo, SearchIcon } from './ui/icons.tsx'
 import { lazyComponent } from './ui/lazy-component.tsx'
-import { Page } from './ui/page.tsx'
-import { Empty, Failure } from './ui/states.tsx'
 import { Toasts } from './ui/toast.tsx'
 
 /** A shorter wait needs no loading screen. */

@@ -1,14 +1,25 @@
-import { Link } from '@tanstack/react-router'
+import { Link, useRouter, useSearch } from '@tanstack/react-router'
 import { useEffect, useRef, type ReactNode } from 'react'
 import { LANGUAGES, setLanguage, translations, useLanguage } from '../base/language.ts'
+import { queryClient } from '../base/queries.ts'
+import { homeOf, safeReturnPath, sessionQuery } from '../base/session.ts'
+import { buttonClass } from '../ui/button.tsx'
 import { focusField } from '../ui/form/focus.ts'
+import { Input, type InputProps } from '../ui/form/form.tsx'
 import { Logo } from '../ui/icons.tsx'
+import { Notice } from '../ui/notice.tsx'
 import { useTitle } from '../ui/page.tsx'
 import { SandboxBanner } from '../ui/sandbox-banner.tsx'
 
 const useTexts = translations({
   language: ['Idioma', 'Language'],
   back: ['Voltar ao login', 'Back to sign-in'],
+  email: ['E-mail', 'Email'],
+  openLink: [
+    'No modo de teste nenhum e-mail é enviado. Abra o link aqui:',
+    'No email is sent in test mode. Open the link here:',
+  ],
+  confirm: ['Confirmar e-mail', 'Confirm email'],
 })
 
 /** The frame of pages outside the shell: one card, and below it a link to another page. */
@@ -74,4 +85,46 @@ export function BackToSignIn() {
       {t.back}
     </Link>
   )
+}
+
+type EmailProps = Pick<InputProps, 'value' | 'onChange'> & {
+  /** Why it cannot be changed. */
+  lockedBy?: string
+}
+
+export function EmailInput({ lockedBy, ...props }: EmailProps) {
+  return (
+    <Input
+      label={useTexts().email}
+      type="email"
+      autoComplete="username"
+      required
+      {...(lockedBy && { readOnly: true, hint: lockedBy, className: 'bg-still-ground! text-soft!' })}
+      {...props}
+    />
+  )
+}
+
+/** The link that would be mailed. The server returns it only in the sandbox without a mail server. */
+export function ConfirmationLink({ link }: { link: string }) {
+  const t = useTexts()
+  return (
+    <div className="grid gap-5">
+      <Notice tone="mark">{t.openLink}</Notice>
+      <a href={link} className={buttonClass({ kind: 'primary' })}>
+        {t.confirm}
+      </a>
+    </div>
+  )
+}
+
+/** Once the session is open: to the page that asked for it, or to the home page. */
+export function useAfterSignIn(): () => Promise<void> {
+  const router = useRouter()
+  const { to } = useSearch({ strict: false })
+  return async () => {
+    queryClient.clear()
+    const { me } = await queryClient.fetchQuery(sessionQuery)
+    router.history.push(safeReturnPath(to) ?? (me ? homeOf(me) : '/'))
+  }
 }

@@ -5,8 +5,7 @@ import { translations } from '../base/language.ts'
 import { useService } from '../base/session.ts'
 import { Form } from '../ui/form/form.tsx'
 import { Notice } from '../ui/notice.tsx'
-import { AuthLayout, BackToSignIn } from './auth-layout.tsx'
-import { EmailInput } from './email-input.tsx'
+import { AuthLayout, BackToSignIn, EmailInput } from './auth-layout.tsx'
 
 const useTexts = translations({
   title: ['Esqueci a senha', 'Forgot your password?'],

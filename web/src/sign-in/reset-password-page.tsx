@@ -4,8 +4,7 @@ import { useState } from 'react'
 import { auth } from '../base/api.ts'
 import { translations } from '../base/language.ts'
 import { ButtonLink } from '../ui/button.tsx'
-import { Form } from '../ui/form/form.tsx'
-import { NewPassword } from '../ui/form/new-password.tsx'
+import { Form, NewPassword } from '../ui/form/form.tsx'
 import { AuthLayout, BackToSignIn } from './auth-layout.tsx'
 
 const useTexts = translations({

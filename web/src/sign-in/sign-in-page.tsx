@@ -3,12 +3,9 @@ import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { ApiError, auth } from '../base/api.ts'
 import { translations } from '../base/language.ts'
 import { useService } from '../base/session.ts'
-import { Checkbox, PasswordInput } from '../ui/form/field.tsx'
-import { Form, useFields } from '../ui/form/form.tsx'
+import { Checkbox, Form, PasswordInput, useFields } from '../ui/form/form.tsx'
 import { Notice } from '../ui/notice.tsx'
-import { useAfterSignIn } from './after-sign-in.ts'
-import { AuthLayout } from './auth-layout.tsx'
-import { EmailInput } from './email-input.tsx'
+import { AuthLayout, EmailInput, useAfterSignIn } from './auth-layout.tsx'
 
 const useTexts = translations({
   title: ['Entrar', 'Sign in'],

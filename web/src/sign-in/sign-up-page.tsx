@@ -5,13 +5,9 @@ import { ApiError, auth } from '../base/api.ts'
 import { useErrorText } from '../base/error-text.ts'
 import { translations } from '../base/language.ts'
 import { useService } from '../base/session.ts'
-import { Input } from '../ui/form/field.tsx'
-import { Form, useFields } from '../ui/form/form.tsx'
-import { NewPassword } from '../ui/form/new-password.tsx'
-import { Failure, Skeleton } from '../ui/states.tsx'
-import { AuthLayout } from './auth-layout.tsx'
-import { ConfirmationLink } from './confirmation-link.tsx'
-import { EmailInput } from './email-input.tsx'
+import { Form, Input, NewPassword, useFields } from '../ui/form/form.tsx'
+import { Failure, Skeleton } from '../ui/page.tsx'
+import { AuthLayout, ConfirmationLink, EmailInput } from './auth-layout.tsx'
 
 const useTexts = translations({
   title: ['Criar conta', 'Create your account'],

@@ -3,10 +3,8 @@ import { useState } from 'react'
 import { auth } from '../base/api.ts'
 import { translations } from '../base/language.ts'
 import { Button } from '../ui/button.tsx'
-import { Input } from '../ui/form/field.tsx'
-import { Form } from '../ui/form/form.tsx'
-import { useAfterSignIn } from './after-sign-in.ts'
-import { AuthLayout, BackToSignIn } from './auth-layout.tsx'
+import { Form, Input } from '../ui/form/form.tsx'
+import { AuthLayout, BackToSignIn, useAfterSignIn } from './auth-layout.tsx'
 
 const useTexts = translations({
   title: ['Verificação em duas etapas', 'Two-step verification'],

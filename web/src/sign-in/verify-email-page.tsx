@@ -7,10 +7,8 @@ import { translations } from '../base/language.ts'
 import { useService } from '../base/session.ts'
 import { Form } from '../ui/form/form.tsx'
 import { Notice } from '../ui/notice.tsx'
-import { Skeleton } from '../ui/states.tsx'
-import { AuthLayout, BackToSignIn } from './auth-layout.tsx'
-import { ConfirmationLink } from './confirmation-link.tsx'
-import { EmailInput } from './email-input.tsx'
+import { Skeleton } from '../ui/page.tsx'
+import { AuthLayout, BackToSignIn, ConfirmationLink, EmailInput } from './auth-layout.tsx'
 
 const useTexts = translations({
   title: ['Confirme seu e-mail', 'Confirm your email'],

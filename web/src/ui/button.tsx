@@ -1,6 +1,8 @@
+import { useMutation } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import type { ButtonHTMLAttributes, ReactNode } from 'react'
+import { useState, type ButtonHTMLAttributes, type ComponentProps, type ReactNode } from 'react'
 import type { Icon } from './icons.tsx'
+import { toast } from './toast.tsx'
 
 type Look = { kind?: keyof typeof KINDS; size?: 'small' | 'normal' }
 type ButtonProps = ButtonHTMLAttributes<HTMLButtonElement>
@@ -77,5 +79,24 @@ export function Spinner({ className = 'size-5' }: { className?: string }) {
       <circle cx="12" cy="12" r="9" fill="none" stroke="currentColor" strokeWidth="3" opacity="0.25" />
       <path d="M12 3a9 9 0 0 1 9 9" fill="none" stroke="currentColor" strokeWidth="3" strokeLinecap="round" />
     </svg>
+  )
+}
+
+type AskingProps = Omit<ComponentProps<typeof Button>, 'onClick' | 'isBusy'>
+
+/** Asks the server for something: busy meanwhile, and a refusal is a toast. */
+export function ActionButton({ onAction, ...rest }: AskingProps & { onAction: () => Promise<unknown> }) {
+  const action = useMutation({ mutationFn: onAction, onError: toast.bad })
+  return <Button {...rest} isBusy={action.isPending} onClick={() => action.mutate()} />
+}
+
+/** Opens a dialog, which is mounted while it is open. */
+export function DialogButton({ dialog, ...rest }: AskingProps & { dialog: (onClose: () => void) => ReactNode }) {
+  const [isOpen, setOpen] = useState(false)
+  return (
+    <>
+      <Button {...rest} onClick={() => setOpen(true)} />
+      {isOpen && dialog(() => setOpen(false))}
+    </>
   )
 }

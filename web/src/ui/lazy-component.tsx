@@ -2,7 +2,7 @@ import { useCallback, useEffect, useRef, useState, type ComponentType, type Reac
 import { ApiError, get } from '../base/api.ts'
 import { translations } from '../base/language.ts'
 import { Button } from './button.tsx'
-import { Failure } from './states.tsx'
+import { Failure } from './page.tsx'
 
 const useTexts = translations({
   failed: ['Falha ao abrir', 'Opening failed'],

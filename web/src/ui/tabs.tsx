@@ -1,6 +1,6 @@
 import { Tabs as Radix } from 'radix-ui'
 import type { ReactNode } from 'react'
-import { useFilters } from '../base/filters.ts'
+import { useFilters } from '../base/queries.ts'
 
 type Tab = { value: string; label: ReactNode; content: ReactNode }
 

@@ -1,10 +1,9 @@
 import { translations } from '../../base/language.ts'
 import type { Deposit, DepositHistory, Refund } from '../../contract/types.ts'
 import { Badge, Status } from '../../ui/badge.tsx'
-import { Card, DetailList } from '../../ui/card.tsx'
-import { Copyable } from '../../ui/data/copy-button.tsx'
+import { Card, DetailList } from '../../ui/page.tsx'
+import { Copyable, DateTime, Money } from '../../ui/data/values.tsx'
 import { Table } from '../../ui/data/table.tsx'
-import { DateTime, Money } from '../../ui/data/values.tsx'
 import { isPayable } from './deposit-amounts.ts'
 
 const useTexts = translations({

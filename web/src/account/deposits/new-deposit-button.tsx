@@ -1,7 +1,7 @@
 import { useId } from 'react'
 import { translations } from '../../base/language.ts'
 import { useMe } from '../../base/session.ts'
-import { DialogButton } from '../../ui/action-button.tsx'
+import { DialogButton } from '../../ui/button.tsx'
 import { PlusIcon } from '../../ui/icons.tsx'
 import { lazyDialog } from '../../ui/lazy-component.tsx'
 

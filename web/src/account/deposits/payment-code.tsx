@@ -1,7 +1,7 @@
 import { translations } from '../../base/language.ts'
 import type { NewCharge } from '../../contract/types.ts'
 import { buttonClass } from '../../ui/button.tsx'
-import { CopyButton } from '../../ui/data/copy-button.tsx'
+import { CopyButton } from '../../ui/data/values.tsx'
 import { QrCode } from '../../ui/data/qr-code.tsx'
 import { ExternalIcon } from '../../ui/icons.tsx'
 

@@ -5,11 +5,9 @@ import { refresh } from '../../base/queries.ts'
 import { useService } from '../../base/session.ts'
 import { SCOPES, type Scope } from '../../contract/codes.ts'
 import type { Key } from '../../contract/types.ts'
-import { CodeBlock } from '../../ui/data/code-block.tsx'
-import { CheckboxGroup, Input, Select } from '../../ui/form/field.tsx'
-import { FormDialog } from '../../ui/form/form-dialog.tsx'
-import { useCheck, useFields } from '../../ui/form/form.tsx'
-import { Secret, ShownOnce } from '../../ui/form/shown-once.tsx'
+import { CodeBlock } from '../../ui/data/values.tsx'
+import { CheckboxGroup, Input, Select, useCheck, useFields } from '../../ui/form/form.tsx'
+import { FormDialog, Secret, ShownOnce } from '../../ui/form/form-dialog.tsx'
 
 const useTexts = translations({
   title: ['Criar chave de API', 'Create API key'],

@@ -1,6 +1,6 @@
 import { translations } from '../../base/language.ts'
 import type { WebhookTest } from '../../contract/types.ts'
-import { CodeBlock } from '../../ui/data/code-block.tsx'
+import { CodeBlock } from '../../ui/data/values.tsx'
 import { useReasonText } from '../../ui/data/delivery-reasons.ts'
 import { Notice } from '../../ui/notice.tsx'
 

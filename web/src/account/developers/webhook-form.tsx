@@ -2,9 +2,8 @@ import { translations } from '../../base/language.ts'
 import { EVENTS, type EventKind } from '../../contract/codes.ts'
 import type { Webhook } from '../../contract/types.ts'
 import { useUrlErrorText } from '../../ui/data/delivery-reasons.ts'
-import { Checkbox, CheckboxGroup, Input } from '../../ui/form/field.tsx'
+import { Checkbox, CheckboxGroup, Input, useCheck, useFields } from '../../ui/form/form.tsx'
 import { FormDialog } from '../../ui/form/form-dialog.tsx'
-import { useCheck, useFields } from '../../ui/form/form.tsx'
 import { useEventName } from './webhook-events.ts'
 
 const useTexts = translations({

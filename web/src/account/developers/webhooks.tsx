@@ -1,12 +1,21 @@
 import { useQuery } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { useState } from 'react'
+import { post } from '../../base/api.ts'
 import { translations } from '../../base/language.ts'
-import { DialogButton } from '../../ui/action-button.tsx'
-import { Card } from '../../ui/card.tsx'
-import { PlusIcon, WebhookIcon } from '../../ui/icons.tsx'
-import { Empty, Failure, Skeleton } from '../../ui/states.tsx'
+import { refresh } from '../../base/queries.ts'
+import type { Webhook, WebhookTest } from '../../contract/types.ts'
+import { Badge } from '../../ui/badge.tsx'
+import { ActionButton, DialogButton, IconButton } from '../../ui/button.tsx'
+import { useReasonText } from '../../ui/data/delivery-reasons.ts'
+import { DateTime } from '../../ui/data/values.tsx'
+import { MoreIcon, PlusIcon, WebhookIcon } from '../../ui/icons.tsx'
+import { Menu } from '../../ui/menu.tsx'
+import { Card, Empty, Failure, Skeleton } from '../../ui/page.tsx'
 import { NewWebhook } from './new-webhook.tsx'
-import { webhooksQuery } from './webhook-events.ts'
-import { WebhookRow } from './webhook-row.tsx'
+import { TestResult } from './test-result.tsx'
+import { WebhookDialog, type WebhookAction } from './webhook-dialogs.tsx'
+import { isFuture, useEventName, webhooksQuery } from './webhook-events.ts'
 
 const useTexts = translations({
   text: [
@@ -20,6 +29,23 @@ const useTexts = translations({
     'Adicione uma URL do seu sistema para saber de cada depósito pago.',
     'Add a URL of your system to be notified of each paid deposit.',
   ],
+  healthy: ['Ativo', 'Active'],
+  failing: ['Falhando', 'Failing'],
+  disabled: ['Desativado', 'Disabled'],
+  failingSince: ['Todas as entregas falham desde', 'All deliveries have failed since'],
+  soonDisabled: ['Após 5 dias, ele é desativado.', 'It is disabled after 5 days.'],
+  disabledSince: ['Sem eventos desde', 'No events since'],
+  overlap: ['O segredo anterior vale até', 'The previous secret is valid until'],
+  withAuthorization: ['com Authorization', 'with Authorization'],
+  test: ['Enviar teste', 'Send test'],
+  testOf: (name: string) => [`Enviar teste a ${name}`, `Send test to ${name}`],
+  more: (name: string) => [`Mais ações de ${name}`, `More actions for ${name}`],
+  deliveries: ['Ver entregas', 'View deliveries'],
+  edit: ['Editar', 'Edit'],
+  rotate: ['Trocar segredo', 'Rotate secret'],
+  disable: ['Desativar', 'Disable'],
+  enable: ['Ativar', 'Enable'],
+  delete: ['Excluir', 'Delete'],
 })
 
 export function Webhooks() {
@@ -58,5 +84,109 @@ function LoadingRows({ label }: { label: string }) {
         </div>
       ))}
     </div>
+  )
+}
+
+export function WebhookRow({ webhook }: { webhook: Webhook }) {
+  const t = useTexts()
+  const eventName = useEventName()
+  const [action, setAction] = useState<WebhookAction | null>(null)
+  const [result, setResult] = useState<WebhookTest | null>(null)
+  const test = async () => {
+    setResult(null)
+    const answer = await post<{ test: WebhookTest }>(`/webhooks/${webhook.id}/test`)
+    setResult(answer.test)
+    await refresh(webhooksQuery.queryKey)
+  }
+  return (
+    <li className="space-y-3 px-5 py-4">
+      <div className="flex flex-wrap items-start justify-between gap-x-4 gap-y-3">
+        <div className="min-w-0 grow basis-72 space-y-1">
+          <div className="flex flex-wrap items-center gap-x-2.5 gap-y-1">
+            <h2 className="font-semibold wrap-anywhere">{webhook.name}</h2>
+            <State webhook={webhook} />
+          </div>
+          <p className="font-mono text-[0.8125rem] wrap-anywhere">{webhook.url}</p>
+          <p className="text-sm text-soft">
+            {webhook.events.map(eventName).join(', ')}
+            {webhook.hasAuthorization && ` · ${t.withAuthorization}`}
+          </p>
+          <Trouble webhook={webhook} />
+        </div>
+        <div className="flex items-center gap-1.5">
+          <ActionButton size="small" aria-label={t.testOf(webhook.name)} onAction={test}>
+            {t.test}
+          </ActionButton>
+          <Actions webhook={webhook} onAction={setAction} />
+        </div>
+      </div>
+      {result && <TestResult test={result} />}
+      {action && (
+        <WebhookDialog action={action} webhook={webhook} onClose={() => setAction(null)} onTested={setResult} />
+      )}
+    </li>
+  )
+}
+
+function Actions({ webhook, onAction }: { webhook: Webhook; onAction: (action: WebhookAction) => void }) {
+  const t = useTexts()
+  const navigate = useNavigate()
+  return (
+    <Menu
+      trigger={
+        <IconButton label={t.more(webhook.name)}>
+          <MoreIcon />
+        </IconButton>
+      }
+      items={[
+        {
+          label: t.deliveries,
+          onSelect: () =>
+            void navigate({
+              to: '/developers/$',
+              params: { _splat: 'deliveries' },
+              search: { webhookId: webhook.id },
+            }),
+        },
+        { label: t.edit, onSelect: () => onAction('edit') },
+        { label: t.rotate, onSelect: () => onAction('rotate') },
+        webhook.enabled
+          ? { label: t.disable, onSelect: () => onAction('disable') }
+          : { label: t.enable, onSelect: () => onAction('enable') },
+        { label: t.delete, isDanger: true, onSelect: () => onAction('delete') },
+      ]}
+    />
+  )
+}
+
+function State({ webhook }: { webhook: Webhook }) {
+  const t = useTexts()
+  if (!webhook.enabled) return <Badge tone="bad">{t.disabled}</Badge>
+  if (webhook.failingSince) return <Badge tone="wait">{t.failing}</Badge>
+  return <Badge tone="good">{t.healthy}</Badge>
+}
+
+function Trouble({ webhook }: { webhook: Webhook }) {
+  const t = useTexts()
+  const reasonText = useReasonText()
+  return (
+    <>
+      {webhook.disabledAt && (
+        <p className="text-sm text-bad">
+          {t.disabledSince} <DateTime at={webhook.disabledAt} />
+          {webhook.disabledReason && `: ${reasonText({ code: webhook.disabledCode, text: webhook.disabledReason })}`}
+        </p>
+      )}
+      {webhook.enabled && webhook.failingSince && (
+        <p className="text-sm text-wait">
+          {t.failingSince} <DateTime at={webhook.failingSince} />. {t.soonDisabled}
+        </p>
+      )}
+      {webhook.previousSecretUntil && isFuture(webhook.previousSecretUntil) && (
+        <p className="text-sm text-soft">
+          {t.overlap} <DateTime at={webhook.previousSecretUntil} />
+        </p>
+      )}
+    </>
   )
 }

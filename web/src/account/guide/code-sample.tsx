@@ -1,6 +1,6 @@
 import { useState } from 'react'
 import { translations } from '../../base/language.ts'
-import { CodeBlock } from '../../ui/data/code-block.tsx'
+import { CodeBlock } from '../../ui/data/values.tsx'
 
 const useTexts = translations({
   language: ['Linguagem', 'Language'],

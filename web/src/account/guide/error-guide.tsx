@@ -1,6 +1,6 @@
 import { translations } from '../../base/language.ts'
-import { Card } from '../../ui/card.tsx'
-import { CodeBlock } from '../../ui/data/code-block.tsx'
+import { Card } from '../../ui/page.tsx'
+import { CodeBlock } from '../../ui/data/values.tsx'
 import { Table } from '../../ui/data/table.tsx'
 import { MarkedParagraph, MarkedText } from './marked-text.tsx'
 

@@ -2,7 +2,7 @@ import { useFormat } from '../../base/format.ts'
 import { translations, useLanguage } from '../../base/language.ts'
 import { shareText, shortMoneyText } from '../../base/money.ts'
 import type { Day, Overview } from '../../contract/types.ts'
-import { Card } from '../../ui/card.tsx'
+import { Card } from '../../ui/page.tsx'
 import { Chart } from '../../ui/data/chart.tsx'
 import { conversionOf } from './figures.tsx'
 

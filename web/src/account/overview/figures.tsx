@@ -3,9 +3,8 @@ import { useFormat } from '../../base/format.ts'
 import { translations, useLanguage } from '../../base/language.ts'
 import { shareText } from '../../base/money.ts'
 import type { Overview, Period } from '../../contract/types.ts'
-import { Card } from '../../ui/card.tsx'
+import { Card, Skeleton } from '../../ui/page.tsx'
 import { Money } from '../../ui/data/values.tsx'
-import { Skeleton } from '../../ui/states.tsx'
 
 type PeriodName = { readonly than: string; readonly during: string }
 

@@ -2,7 +2,7 @@ import type { ReactNode } from 'react'
 import { translations } from '../../base/language.ts'
 import type { Attention } from '../../contract/types.ts'
 import { ButtonLink } from '../../ui/button.tsx'
-import { Card } from '../../ui/card.tsx'
+import { Card } from '../../ui/page.tsx'
 import { CheckIcon } from '../../ui/icons.tsx'
 import { NewDepositButton } from '../deposits/new-deposit-button.tsx'
 

@@ -1,6 +1,6 @@
 import { translations } from '../../base/language.ts'
 import { useMe } from '../../base/session.ts'
-import { Input } from '../../ui/form/field.tsx'
+import { Input } from '../../ui/form/form.tsx'
 
 const useTexts = translations({
   label: ['Código do aplicativo autenticador', 'Code from your authenticator app'],

@@ -3,9 +3,9 @@ import { useDeferredValue, useId, useState } from 'react'
 import { get } from '../../base/api.ts'
 import { translations } from '../../base/language.ts'
 import type { Account } from '../../contract/types.ts'
-import { Input } from '../../ui/form/field.tsx'
+import { Input } from '../../ui/form/form.tsx'
 import { RadioCard } from '../../ui/form/radio-card.tsx'
-import { Skeleton } from '../../ui/states.tsx'
+import { Skeleton } from '../../ui/page.tsx'
 import { AccountBadge } from '../labels.tsx'
 
 const useTexts = translations({

@@ -3,11 +3,9 @@ import { post } from '../../base/api.ts'
 import { translations } from '../../base/language.ts'
 import { refresh } from '../../base/queries.ts'
 import type { Account } from '../../contract/types.ts'
-import { DetailList } from '../../ui/card.tsx'
-import { Input } from '../../ui/form/field.tsx'
-import { FormDialog } from '../../ui/form/form-dialog.tsx'
-import { useFields } from '../../ui/form/form.tsx'
-import { Secret, ShownOnce } from '../../ui/form/shown-once.tsx'
+import { DetailList } from '../../ui/page.tsx'
+import { Input, useFields } from '../../ui/form/form.tsx'
+import { FormDialog, Secret, ShownOnce } from '../../ui/form/form-dialog.tsx'
 
 const useTexts = translations({
   title: ['Criar conta', 'Create account'],

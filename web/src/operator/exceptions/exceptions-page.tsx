@@ -1,16 +1,13 @@
 import { endOfDayIso, startOfDayIso } from '../../base/dates.ts'
-import { useFilters } from '../../base/filters.ts'
+import { useCursorList, useFilters } from '../../base/queries.ts'
 import { translations } from '../../base/language.ts'
-import { useCursorList } from '../../base/queries.ts'
 import { EXCEPTION_KINDS, EXCEPTION_STATES } from '../../contract/codes.ts'
 import type { Exception } from '../../contract/types.ts'
-import { Card } from '../../ui/card.tsx'
+import { Card, Empty, Page } from '../../ui/page.tsx'
 import { DateRangeFilter, FilterBar, SelectFilter } from '../../ui/data/filter-bar.tsx'
 import { CardLines, Table, type Column } from '../../ui/data/table.tsx'
 import { DateTime, Money } from '../../ui/data/values.tsx'
 import { CheckIcon, WarningIcon } from '../../ui/icons.tsx'
-import { Page } from '../../ui/page.tsx'
-import { Empty } from '../../ui/states.tsx'
 import { StateBadge, useLabels } from '../labels.tsx'
 
 const useTexts = translations({

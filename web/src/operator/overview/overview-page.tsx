@@ -4,12 +4,10 @@ import { translations } from '../../base/language.ts'
 import { shortMoneyText } from '../../base/money.ts'
 import { useGet } from '../../base/queries.ts'
 import type { OperatorOverview } from '../../contract/types.ts'
-import { Card, DetailList, Figure } from '../../ui/card.tsx'
+import { Card, DetailList, Empty, Figure, Page, Skeleton } from '../../ui/page.tsx'
 import { Chart } from '../../ui/data/chart.tsx'
 import { DateTime, Money } from '../../ui/data/values.tsx'
 import { CheckIcon, ChevronRightIcon, WarningIcon } from '../../ui/icons.tsx'
-import { Page } from '../../ui/page.tsx'
-import { Empty, Skeleton } from '../../ui/states.tsx'
 import { BreakerBadge } from '../labels.tsx'
 
 const useTexts = translations({

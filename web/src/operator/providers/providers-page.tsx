@@ -2,11 +2,9 @@ import { Link } from '@tanstack/react-router'
 import { translations } from '../../base/language.ts'
 import { useGet } from '../../base/queries.ts'
 import type { ProviderHealth } from '../../contract/types.ts'
-import { Card, DetailList } from '../../ui/card.tsx'
+import { Card, DetailList, Empty, Page, Skeleton } from '../../ui/page.tsx'
 import { DateTime } from '../../ui/data/values.tsx'
 import { BankIcon } from '../../ui/icons.tsx'
-import { Page } from '../../ui/page.tsx'
-import { Empty, Skeleton } from '../../ui/states.tsx'
 import { BreakerBadge } from '../labels.tsx'
 
 const useTexts = translations({

@@ -1,9 +1,8 @@
 import { useFormat } from '../../base/format.ts'
 import { translations } from '../../base/language.ts'
 import type { Closing, DayStatement } from '../../contract/types.ts'
-import { Figure } from '../../ui/card.tsx'
-import { Copyable } from '../../ui/data/copy-button.tsx'
-import { Money } from '../../ui/data/values.tsx'
+import { Figure } from '../../ui/page.tsx'
+import { Copyable, Money } from '../../ui/data/values.tsx'
 import { Notice } from '../../ui/notice.tsx'
 
 const useTexts = translations({

@@ -4,13 +4,11 @@ import { translations } from '../../base/language.ts'
 import { useCursorList } from '../../base/queries.ts'
 import type { FailingWebhook } from '../../contract/types.ts'
 import { Badge } from '../../ui/badge.tsx'
-import { Card } from '../../ui/card.tsx'
+import { Card, Empty, Page } from '../../ui/page.tsx'
 import { useReasonText } from '../../ui/data/delivery-reasons.ts'
 import { Table } from '../../ui/data/table.tsx'
 import { DateTime } from '../../ui/data/values.tsx'
 import { WebhookIcon } from '../../ui/icons.tsx'
-import { Page } from '../../ui/page.tsx'
-import { Empty } from '../../ui/states.tsx'
 
 const useTexts = translations({
   title: ['Webhooks com falha', 'Failing webhooks'],

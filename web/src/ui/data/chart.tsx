@@ -1,5 +1,5 @@
 import { lazyComponent } from '../lazy-component.tsx'
-import { Skeleton } from '../states.tsx'
+import { Skeleton } from '../page.tsx'
 import type { ChartProps } from './chart-canvas.tsx'
 
 const Canvas = lazyComponent(

@@ -1,9 +1,9 @@
 import { useEffect, useState, type ReactNode } from 'react'
 import { timeZoneText } from '../../base/dates.ts'
-import type { Filters } from '../../base/filters.ts'
+import type { Filters } from '../../base/queries.ts'
 import { translations, useLanguage } from '../../base/language.ts'
 import { Button } from '../button.tsx'
-import { BareSelect, type ChoiceProps } from '../form/field.tsx'
+import { BareSelect, type ChoiceProps } from '../form/form.tsx'
 import { CloseIcon, FilterIcon, SearchIcon } from '../icons.tsx'
 import { lazyDialog } from '../lazy-component.tsx'
 

@@ -3,7 +3,7 @@ import type { ReactNode } from 'react'
 import { translations } from '../../base/language.ts'
 import type { CursorList, List } from '../../base/queries.ts'
 import { Button } from '../button.tsx'
-import { Failure, Skeleton } from '../states.tsx'
+import { Failure, Skeleton } from '../page.tsx'
 
 const useTexts = translations({
   loading: ['Carregando', 'Loading'],

@@ -1,12 +1,14 @@
 import { useMutation, type QueryKey } from '@tanstack/react-query'
+import { useBlocker } from '@tanstack/react-router'
 import { useId, useState, type ReactNode } from 'react'
 import { translations } from '../../base/language.ts'
 import { refresh } from '../../base/queries.ts'
-import { Button } from '../button.tsx'
+import { Button, ButtonLink } from '../button.tsx'
+import { CopyButton } from '../data/values.tsx'
+import { Notice } from '../notice.tsx'
 import { toast } from '../toast.tsx'
 import { Dialog } from './dialog.tsx'
-import { Input } from './field.tsx'
-import { FormError, whenSubmitted } from './form.tsx'
+import { FormError, Input, whenSubmitted } from './form.tsx'
 
 const useTexts = translations({
   back: ['Voltar', 'Back'],
@@ -14,6 +16,11 @@ const useTexts = translations({
   reasonHint: [
     'Fica registrado na auditoria, com o seu nome e a hora.',
     'Recorded in the audit log with your name and the time.',
+  ],
+  copied: ['Já copiei', 'I copied it'],
+  wait: [
+    'Copie antes de fechar: depois não há como recuperar. Se já copiou, feche pelo botão.',
+    'Copy it first: it cannot be recovered later. If you already did, close this with the button.',
   ],
 })
 
@@ -125,5 +132,64 @@ export function ReasonDialog({ onSend, canSend = true, children, ...props }: Rea
       {children}
       <Input label={t.reason} hint={t.reasonHint} value={typed} onChange={setTyped} maxLength={MAX_REASON} required />
     </ConfirmDialog>
+  )
+}
+
+/** Nothing closes it by accident: not Escape, a click outside, the back button or a reload. */
+export function ShownOnce(props: {
+  title: string
+  warning: string
+  /** The button that closes it. */
+  action?: string
+  /** A page to go on to instead. */
+  next?: { text: string; to: string }
+  onClose: () => void
+  children: ReactNode
+}) {
+  const t = useTexts()
+  const [isWarned, setWarned] = useState(false)
+  const warn = () => setWarned(true)
+  useBlocker({
+    shouldBlockFn: ({ next }) => {
+      if (next.pathname === props.next?.to) return false
+      warn()
+      return true
+    },
+    enableBeforeUnload: true,
+  })
+  return (
+    <Dialog
+      isWide
+      onClose={warn}
+      title={props.title}
+      text={props.warning}
+      footer={
+        <>
+          {isWarned && (
+            <div className="grow max-sm:order-last">
+              <Notice tone="bad">{t.wait}</Notice>
+            </div>
+          )}
+          {props.next && <ButtonLink to={props.next.to}>{props.next.text}</ButtonLink>}
+          <Button kind="primary" onClick={props.onClose} className="sm:self-end">
+            {props.action ?? t.copied}
+          </Button>
+        </>
+      }
+    >
+      <div className="space-y-5">{props.children}</div>
+    </Dialog>
+  )
+}
+
+export function Secret({ label, text, copyLabel }: { label: string; text: string; copyLabel: string }) {
+  return (
+    <section aria-label={label} className="rounded-xl border border-edge bg-code-ground p-4">
+      <p className="text-sm font-semibold">{label}</p>
+      <p className="mt-1.5 font-mono text-[0.9375rem] leading-relaxed break-all">{text}</p>
+      <div className="mt-3">
+        <CopyButton text={text} label={copyLabel} />
+      </div>
+    </section>
   )
 }

@@ -3,7 +3,7 @@ import { post } from '../../base/api.ts'
 import { translations } from '../../base/language.ts'
 import { refresh } from '../../base/queries.ts'
 import { sessionQuery } from '../../base/session.ts'
-import { PasswordInput } from './field.tsx'
+import { PasswordInput } from './form.tsx'
 import { FormDialog } from './form-dialog.tsx'
 
 const useTexts = translations({
