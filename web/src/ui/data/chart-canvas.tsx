@@ -40,7 +40,7 @@ export function ChartCanvas({ summary, days, series, format, formatAxis = format
     if (!element) return
     const bars = uPlot.paths.bars?.({ size: [0.62, 40], radius: 0.15 })
     const style = getComputedStyle(document.documentElement)
-    const color = (name: string) => style.getPropertyValue(`--${name}`).trim()
+    const color = (name: string) => style.getPropertyValue(`--color-${name}`).trim()
     const axis = { stroke: color('soft'), font: `12px ${style.getPropertyValue('--font-sans')}` }
     const chart = new uPlot(
       {
