@@ -7,6 +7,7 @@ import './style.css'
 // Follows the system's theme on every page.
 import './base/theme.ts'
 import { setAuthHandlers, trackActivity } from './base/api.ts'
+import { trackNetwork } from './base/connection.ts'
 import { queryClient } from './base/queries.ts'
 import { leaveToSignIn, sessionQuery } from './base/session.ts'
 import { router } from './router.tsx'
@@ -16,6 +17,7 @@ const nonce = document.querySelector<HTMLMetaElement>('meta[property=csp-nonce]'
 if (nonce) setNonce(nonce)
 
 trackActivity()
+trackNetwork()
 setAuthHandlers({ signedOut: () => leaveToSignIn(router.state.location.href) })
 // Requested at once, not only when the code that needs it has loaded.
 void queryClient.prefetchQuery(sessionQuery)

@@ -12,12 +12,12 @@ import { translations } from './base/language.ts'
 import { queryClient } from './base/queries.ts'
 import { homeOf, sessionQuery } from './base/session.ts'
 import type { Me } from './contract/types.ts'
-import { Shell } from './shell.tsx'
+import { Shell, type NavEntry } from './shell.tsx'
 import { ButtonLink } from './ui/button.tsx'
 import { Card, Empty, Failure, Page } from './ui/page.tsx'
 import { ReauthHost } from './ui/form/reauth-host.tsx'
-import { Logo, SearchIcon } from './ui/icons.tsx'
-import { lazyComponent } from './ui/lazy-component.tsx'
+import * as icons from './ui/icons.tsx'
+import { lazyComponent as lazy } from './ui/lazy-component.tsx'
 import { Toasts } from './ui/toast.tsx'
 
 /** A shorter wait needs no loading screen. */
@@ -50,7 +50,7 @@ const outside = createRoute({
 const inside = createRoute({
   getParentRoute: () => root,
   id: 'inside',
-  component: Shell,
+  component: () => <Shell navigation={navigation} />,
   beforeLoad: async ({ location }) => {
     const { me } = await queryClient.ensureQueryData(sessionQuery)
     if (!me) throw redirect({ to: '/sign-in', search: location.href === '/' ? {} : { to: location.href } })
@@ -71,55 +71,67 @@ function only<const Kind extends Me['kind']>(kind: Kind) {
 const account = only('account')
 const operator = only('operator')
 
-/** A page of a branch. Its code is loaded when it is first opened, or when the pointer is over a link to it. */
+/** The entries of the navigation, in the order of the pages below. */
+const navigation: NavEntry[] = []
+
+/**
+ * A page of a branch. Its code is loaded when it is first opened, or when the pointer is over a link to it. With an
+ * `entry` it is in the navigation: icon, Portuguese, English, and what fits on a phone.
+ */
 function page<Parent extends AnyRoute, const Path extends string>(
   parent: Parent,
   path: Path,
   component: () => ReactNode,
+  entry?: [icon: icons.Icon, pt: string, en: string, short?: string],
 ) {
+  if (entry) {
+    const [icon, pt, en, short] = entry
+    const { id: branch = '' } = parent.options as { id?: string }
+    navigation.push({ to: path, branch, icon, label: [pt, en], short })
+  }
   return createRoute({ getParentRoute: () => parent, path, component })
 }
 
-const DevelopersPage = lazyComponent(() => import('./account/developers/developers-page.tsx'), 'DevelopersPage')
+const DevelopersPage = lazy(() => import('./account/developers/developers-page.tsx'), 'DevelopersPage')
 
 // One line per page: dashboard-pages-browser.test.ts reads them and visits each.
 // oxfmt-ignore
 const tree = root.addChildren([
   open.addChildren([
     outside.addChildren([
-      page(outside, '/sign-in', lazyComponent(() => import('./sign-in/sign-in-page.tsx'), 'SignInPage')),
-      page(outside, '/sign-up', lazyComponent(() => import('./sign-in/sign-up-page.tsx'), 'SignUpPage')),
-      page(outside, '/two-factor', lazyComponent(() => import('./sign-in/two-factor-page.tsx'), 'TwoFactorPage')),
+      page(outside, '/sign-in', lazy(() => import('./sign-in/sign-in-page.tsx'), 'SignInPage')),
+      page(outside, '/sign-up', lazy(() => import('./sign-in/sign-up-page.tsx'), 'SignUpPage')),
+      page(outside, '/two-factor', lazy(() => import('./sign-in/two-factor-page.tsx'), 'TwoFactorPage')),
     ]),
-    page(open, '/forgot-password', lazyComponent(() => import('./sign-in/forgot-password-page.tsx'), 'ForgotPasswordPage')),
-    page(open, '/reset-password', lazyComponent(() => import('./sign-in/reset-password-page.tsx'), 'ResetPasswordPage')),
-    page(open, '/verify-email', lazyComponent(() => import('./sign-in/verify-email-page.tsx'), 'VerifyEmailPage')),
+    page(open, '/forgot-password', lazy(() => import('./sign-in/forgot-password-page.tsx'), 'ForgotPasswordPage')),
+    page(open, '/reset-password', lazy(() => import('./sign-in/reset-password-page.tsx'), 'ResetPasswordPage')),
+    page(open, '/verify-email', lazy(() => import('./sign-in/verify-email-page.tsx'), 'VerifyEmailPage')),
   ]),
   inside.addChildren([
-    page(inside, '/guide', lazyComponent(() => import('./account/guide/guide-page.tsx'), 'GuidePage')),
-    page(inside, '/settings', lazyComponent(() => import('./account/settings/settings-page.tsx'), 'SettingsPage')),
-    page(inside, '/$', NotFound),
     account.addChildren([
-      page(account, '/', lazyComponent(() => import('./account/overview/overview-page.tsx'), 'OverviewPage')),
-      page(account, '/deposits', lazyComponent(() => import('./account/deposits/deposits-page.tsx'), 'DepositsPage')),
-      page(account, '/deposits/$paymentLinkId', lazyComponent(() => import('./account/deposits/deposit-page.tsx'), 'DepositPage')),
-      page(account, '/statement', lazyComponent(() => import('./account/statement/statement-page.tsx'), 'StatementPage')),
+      page(account, '/', lazy(() => import('./account/overview/overview-page.tsx'), 'OverviewPage'), [icons.OverviewIcon, 'Visão geral', 'Overview']),
+      page(account, '/deposits', lazy(() => import('./account/deposits/deposits-page.tsx'), 'DepositsPage'), [icons.DepositIcon, 'Depósitos', 'Deposits']),
+      page(account, '/deposits/$paymentLinkId', lazy(() => import('./account/deposits/deposit-page.tsx'), 'DepositPage')),
+      page(account, '/statement', lazy(() => import('./account/statement/statement-page.tsx'), 'StatementPage'), [icons.StatementIcon, 'Extrato', 'Statement']),
       // One page with tabs: the rest of the path names the tab.
-      page(account, '/developers', DevelopersPage),
+      page(account, '/developers', DevelopersPage, [icons.CodeIcon, 'API e webhooks', 'API and webhooks', 'API']),
       page(account, '/developers/$', DevelopersPage),
     ]),
     operator.addChildren([
-      page(operator, '/operator', lazyComponent(() => import('./operator/overview/overview-page.tsx'), 'OperatorOverviewPage')),
-      page(operator, '/operator/accounts', lazyComponent(() => import('./operator/accounts/accounts-page.tsx'), 'AccountsPage')),
-      page(operator, '/operator/accounts/$accountId', lazyComponent(() => import('./operator/accounts/account-page.tsx'), 'AccountPage')),
-      page(operator, '/operator/exceptions', lazyComponent(() => import('./operator/exceptions/exceptions-page.tsx'), 'ExceptionsPage')),
-      page(operator, '/operator/exceptions/$exceptionId', lazyComponent(() => import('./operator/exceptions/exception-page.tsx'), 'ExceptionPage')),
-      page(operator, '/operator/reconciliation', lazyComponent(() => import('./operator/reconciliation/reconciliation-page.tsx'), 'ReconciliationPage')),
-      page(operator, '/operator/reconciliation/$day', lazyComponent(() => import('./operator/reconciliation/closing-page.tsx'), 'ClosingPage')),
-      page(operator, '/operator/providers', lazyComponent(() => import('./operator/providers/providers-page.tsx'), 'ProvidersPage')),
-      page(operator, '/operator/webhooks', lazyComponent(() => import('./operator/webhooks/webhooks-page.tsx'), 'OperatorWebhooksPage')),
-      page(operator, '/operator/audit-log', lazyComponent(() => import('./operator/audit-log/audit-log-page.tsx'), 'AuditLogPage')),
+      page(operator, '/operator', lazy(() => import('./operator/overview/overview-page.tsx'), 'OperatorOverviewPage'), [icons.OverviewIcon, 'Visão geral', 'Overview']),
+      page(operator, '/operator/accounts', lazy(() => import('./operator/accounts/accounts-page.tsx'), 'AccountsPage'), [icons.PeopleIcon, 'Contas', 'Accounts']),
+      page(operator, '/operator/accounts/$accountId', lazy(() => import('./operator/accounts/account-page.tsx'), 'AccountPage')),
+      page(operator, '/operator/exceptions', lazy(() => import('./operator/exceptions/exceptions-page.tsx'), 'ExceptionsPage'), [icons.WarningIcon, 'Exceções', 'Exceptions']),
+      page(operator, '/operator/exceptions/$exceptionId', lazy(() => import('./operator/exceptions/exception-page.tsx'), 'ExceptionPage')),
+      page(operator, '/operator/reconciliation', lazy(() => import('./operator/reconciliation/reconciliation-page.tsx'), 'ReconciliationPage'), [icons.ScalesIcon, 'Conciliação', 'Reconciliation']),
+      page(operator, '/operator/reconciliation/$day', lazy(() => import('./operator/reconciliation/closing-page.tsx'), 'ClosingPage')),
+      page(operator, '/operator/providers', lazy(() => import('./operator/providers/providers-page.tsx'), 'ProvidersPage'), [icons.BankIcon, 'Provedores', 'Providers']),
+      page(operator, '/operator/webhooks', lazy(() => import('./operator/webhooks/webhooks-page.tsx'), 'OperatorWebhooksPage'), [icons.WebhookIcon, 'Webhooks', 'Webhooks']),
+      page(operator, '/operator/audit-log', lazy(() => import('./operator/audit-log/audit-log-page.tsx'), 'AuditLogPage'), [icons.LogIcon, 'Auditoria', 'Audit log']),
     ]),
+    page(inside, '/guide', lazy(() => import('./account/guide/guide-page.tsx'), 'GuidePage'), [icons.BookIcon, 'Documentação', 'Docs']),
+    page(inside, '/settings', lazy(() => import('./account/settings/settings-page.tsx'), 'SettingsPage'), [icons.SettingsIcon, 'Configurações', 'Settings']),
+    page(inside, '/$', NotFound),
   ]),
 ])
 
@@ -163,7 +175,7 @@ function NotFound() {
   return (
     <Page title={t.notFound}>
       <Card>
-        <Empty title={t.checkAddress} action={<ButtonLink to="/">{t.home}</ButtonLink>} icon={SearchIcon} />
+        <Empty title={t.checkAddress} action={<ButtonLink to="/">{t.home}</ButtonLink>} icon={icons.SearchIcon} />
       </Card>
     </Page>
   )
@@ -191,7 +203,7 @@ function RouteError({ error }: ErrorComponentProps) {
 function Loading() {
   return (
     <div className="flex min-h-dvh items-center justify-center">
-      <Logo className="size-12 animate-sheen" />
+      <icons.Logo className="size-12 animate-sheen" />
     </div>
   )
 }

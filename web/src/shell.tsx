@@ -1,8 +1,9 @@
 import { Link, Outlet } from '@tanstack/react-router'
 import { useState, type ReactNode } from 'react'
-import { ConnectionBar } from './ui/connection-bar.tsx'
+import { useLostSince } from './base/connection.ts'
+import { useFormat } from './base/format.ts'
 import * as icons from './ui/icons.tsx'
-import { translations } from './base/language.ts'
+import { translations, usePair, type Pair } from './base/language.ts'
 import { signOut, useMe } from './base/session.ts'
 import { lazyDialog } from './ui/lazy-component.tsx'
 import { SandboxBanner } from './ui/sandbox-banner.tsx'
@@ -14,58 +15,27 @@ const useTexts = translations({
   suspended: ['Esta conta está suspensa', 'This account is suspended'],
   operator: ['Operação', 'Operations'],
   signOut: ['Sair', 'Sign out'],
-  overview: ['Visão geral', 'Overview'],
-  deposits: ['Depósitos', 'Deposits'],
-  statement: ['Extrato', 'Statement'],
-  developers: ['API e webhooks', 'API and webhooks'],
-  developersShort: ['API', 'API'],
-  guide: ['Documentação', 'Docs'],
-  settings: ['Configurações', 'Settings'],
-  accounts: ['Contas', 'Accounts'],
-  exceptions: ['Exceções', 'Exceptions'],
-  reconciliation: ['Conciliação', 'Reconciliation'],
-  providers: ['Provedores', 'Providers'],
-  webhooks: ['Webhooks', 'Webhooks'],
-  auditLog: ['Auditoria', 'Audit log'],
+  lost: (time: string) => [`Sem conexão, dados de ${time}`, `No connection, data from ${time}`],
 })
 
 // Loaded when opened: most first pages need no dialog.
 const Dialog = lazyDialog(() => import('./ui/form/dialog.tsx'), 'Dialog')
 
-type Item = { to: string; label: string; short?: string; icon: typeof icons.OverviewIcon }
+/** A link of the navigation: the path of a page, and who sees it. */
+export type NavEntry = { to: string; branch: string; icon: icons.Icon; label: Pair; short: string | undefined }
+type Item = Omit<NavEntry, 'label'> & { label: string }
 
 /** On phones the first ones are at the bottom of the screen, the others behind "More". */
 const AT_BOTTOM = 4
 
-function useItems(kind: 'account' | 'operator'): Item[] {
-  const t = useTexts()
-  if (kind === 'account')
-    return [
-      { to: '/', label: t.overview, icon: icons.OverviewIcon },
-      { to: '/deposits', label: t.deposits, icon: icons.DepositIcon },
-      { to: '/statement', label: t.statement, icon: icons.StatementIcon },
-      { to: '/developers', label: t.developers, short: t.developersShort, icon: icons.CodeIcon },
-      { to: '/guide', label: t.guide, icon: icons.BookIcon },
-      { to: '/settings', label: t.settings, icon: icons.SettingsIcon },
-    ]
-  return [
-    { to: '/operator', label: t.overview, icon: icons.OverviewIcon },
-    { to: '/operator/accounts', label: t.accounts, icon: icons.PeopleIcon },
-    { to: '/operator/exceptions', label: t.exceptions, icon: icons.WarningIcon },
-    { to: '/operator/reconciliation', label: t.reconciliation, icon: icons.ScalesIcon },
-    { to: '/operator/providers', label: t.providers, icon: icons.BankIcon },
-    { to: '/operator/webhooks', label: t.webhooks, icon: icons.WebhookIcon },
-    { to: '/operator/audit-log', label: t.auditLog, icon: icons.LogIcon },
-    { to: '/guide', label: t.guide, icon: icons.BookIcon },
-    { to: '/settings', label: t.settings, icon: icons.SettingsIcon },
-  ]
-}
-
 /** The frame of every page behind the sign-in. */
-export function Shell() {
+export function Shell({ navigation }: { navigation: readonly NavEntry[] }) {
   const t = useTexts()
   const me = useMe()
-  const items = useItems(me.kind)
+  const inLanguage = usePair()
+  const items = navigation
+    .filter(({ branch }) => branch === me.kind || branch === 'inside')
+    .map((entry) => ({ ...entry, label: inLanguage(entry.label) }))
   return (
     <div className="min-h-dvh md:grid md:grid-cols-[15rem_minmax(0,1fr)]">
       <a
@@ -91,6 +61,23 @@ export function Shell() {
         </main>
       </div>
       <BottomBar items={items} />
+    </div>
+  )
+}
+
+/** The page keeps what it has while the server is out of reach, so it says how old that is. */
+function ConnectionBar() {
+  const t = useTexts()
+  const { time } = useFormat()
+  const lostSince = useLostSince()
+  return (
+    <div role="status" className="sticky top-0 z-30">
+      {lostSince !== undefined && (
+        <p className="figures flex items-center justify-center gap-2 bg-wait-ground px-4 py-1.5 text-sm font-semibold text-wait">
+          <icons.WarningIcon className="size-4" />
+          {t.lost(time(new Date(lostSince).toISOString()))}
+        </p>
+      )}
     </div>
   )
 }

@@ -1,39 +1,27 @@
-import { useSyncExternalStore } from 'react'
+import { makeStore } from './store.ts'
 
 // Whether the server can be reached. base/api.ts reports each answer, and each request without one.
 
-const listeners = new Set<() => void>()
 let answeredMs = Date.now()
-let lostMs: number | undefined
+const lostMs = makeStore<number | undefined>(undefined)
 
 export function noteAnswer(): void {
   answeredMs = Date.now()
-  set(undefined)
+  lostMs.set(undefined)
 }
 
 export function noteSilence(): void {
-  set(lostMs ?? answeredMs)
+  lostMs.set(lostMs.get() ?? answeredMs)
+}
+
+/** Call once at start. */
+export function trackNetwork(): void {
+  addEventListener('offline', noteSilence)
+  // Queries load again by themselves, and report if the server is still out of reach.
+  addEventListener('online', () => lostMs.set(undefined))
 }
 
 /** While there is no connection: the time of the last answer, which is how old the page may be. */
 export function useLostSince(): number | undefined {
-  return useSyncExternalStore(subscribe, () => lostMs)
-}
-
-function set(ms: number | undefined): void {
-  if (ms === lostMs) return
-  lostMs = ms
-  for (const listener of listeners) listener()
-}
-
-// Queries load again by themselves, and report if the server is still out of reach.
-function noteReturn(): void {
-  set(undefined)
-}
-
-function subscribe(listener: () => void): () => void {
-  listeners.add(listener)
-  addEventListener('offline', noteSilence)
-  addEventListener('online', noteReturn)
-  return () => listeners.delete(listener)
+  return lostMs.use()
 }

@@ -1,4 +1,4 @@
-import { dateTimeText, dayText } from './dates.ts'
+import { dateTimeText, dayText, timeText } from './dates.ts'
 import { useLanguage } from './language.ts'
 import { countText, moneyText } from './money.ts'
 
@@ -11,5 +11,6 @@ export function useFormat() {
     count: (count: number) => countText(count, language),
     day: (day: string) => dayText(day, language),
     dateTime: (iso: string) => dateTimeText(iso, language),
+    time: (iso: string) => timeText(iso, language),
   }
 }

@@ -1,12 +1,11 @@
-import { useSyncExternalStore } from 'react'
+import { makeStore, remember, remembered } from './store.ts'
 
 export const LANGUAGES = { 'pt-BR': 'Português', en: 'English' } as const
 export type Language = keyof typeof LANGUAGES
 
-const REMEMBERED = 'guiche.language'
-const listeners = new Set<() => void>()
-let language: Language = remembered() ?? preferred()
-document.documentElement.lang = language
+const NAME = 'guiche.language'
+const language = makeStore(chosen() ?? preferred())
+document.documentElement.lang = language.get()
 
 /**
  * The texts of a component, in Portuguese and English.
@@ -20,6 +19,12 @@ document.documentElement.lang = language
 export function translations<const T extends Texts>(texts: T): () => InOneLanguage<T> {
   const all: Record<Language, InOneLanguage<T>> = { 'pt-BR': pick(texts, 0), en: pick(texts, 1) }
   return () => all[useLanguage()]
+}
+
+/** For a text that is not in a table of its component. */
+export function usePair(): (pair: Pair) => string {
+  const index = useLanguage() === 'en' ? 1 : 0
+  return (pair) => pair[index]
 }
 
 /** Portuguese and English. */
@@ -45,32 +50,18 @@ function pick(texts: Texts, index: 0 | 1): object {
 }
 
 export function useLanguage(): Language {
-  return useSyncExternalStore(subscribe, () => language)
+  return language.use()
 }
 
 export function setLanguage(chosen: Language): void {
-  language = chosen
   document.documentElement.lang = chosen
-  try {
-    localStorage.setItem(REMEMBERED, chosen)
-  } catch {
-    // Storage is blocked: the choice lasts as long as the page.
-  }
-  for (const listener of listeners) listener()
+  remember(NAME, chosen)
+  language.set(chosen)
 }
 
-function subscribe(listener: () => void): () => void {
-  listeners.add(listener)
-  return () => listeners.delete(listener)
-}
-
-function remembered(): Language | undefined {
-  try {
-    const text = localStorage.getItem(REMEMBERED)
-    return text !== null && text in LANGUAGES ? (text as Language) : undefined
-  } catch {
-    return undefined
-  }
+function chosen(): Language | undefined {
+  const text = remembered(NAME)
+  return text !== null && text in LANGUAGES ? (text as Language) : undefined
 }
 
 /** As on the payment page: English for those who prefer neither. */

@@ -1,52 +1,29 @@
-import { useSyncExternalStore } from 'react'
-
-export type Theme = 'light' | 'dark' | 'system'
+import { makeStore, remember, remembered } from './store.ts'
 
 // index.html reads it too, to set the theme before the first paint.
-const REMEMBERED = 'guiche.theme'
-const listeners = new Set<() => void>()
+const NAME = 'guiche.theme'
 const system = matchMedia('(prefers-color-scheme: dark)')
-let theme = remembered()
+const theme = makeStore(remembered(NAME) ?? 'system')
+const isDark = makeStore(false)
 system.addEventListener('change', apply)
+apply()
 
-export function useTheme(): Theme {
-  return useSyncExternalStore(subscribe, () => theme)
+export function useTheme(): string {
+  return theme.use()
 }
 
 /** What is on the screen now, for charts. */
 export function useIsDark(): boolean {
-  return useSyncExternalStore(subscribe, isDark)
+  return isDark.use()
 }
 
-export function setTheme(chosen: Theme): void {
-  theme = chosen
-  try {
-    localStorage.setItem(REMEMBERED, chosen)
-  } catch {
-    // Storage is blocked: the choice lasts as long as the page.
-  }
+export function setTheme(chosen: string): void {
+  theme.set(chosen)
+  remember(NAME, chosen)
   apply()
 }
 
 function apply(): void {
-  document.documentElement.dataset['theme'] = isDark() ? 'dark' : 'light'
-  for (const listener of listeners) listener()
-}
-
-function isDark(): boolean {
-  return theme === 'dark' || (theme === 'system' && system.matches)
-}
-
-function subscribe(listener: () => void): () => void {
-  listeners.add(listener)
-  return () => listeners.delete(listener)
-}
-
-function remembered(): Theme {
-  try {
-    const text = localStorage.getItem(REMEMBERED)
-    return text === 'light' || text === 'dark' ? text : 'system'
-  } catch {
-    return 'system'
-  }
+  isDark.set(theme.get() === 'dark' || (theme.get() !== 'light' && system.matches))
+  document.documentElement.dataset['theme'] = isDark.get() ? 'dark' : 'light'
 }

@@ -1,7 +1,8 @@
-import { useEffect, useSyncExternalStore } from 'react'
+import { useEffect } from 'react'
 import { isCanceled } from '../base/api.ts'
 import { useErrorText } from '../base/error-text.ts'
 import { translations } from '../base/language.ts'
+import { makeStore } from '../base/store.ts'
 import { CheckIcon, CloseIcon, WarningIcon } from './icons.tsx'
 
 const useTexts = translations({
@@ -16,9 +17,8 @@ const MAX_SHOWN = 3
 
 type Shown = { id: number; tone: 'good' | 'bad'; about?: string | undefined; text?: string; error?: unknown }
 
-let shown: Shown[] = []
+const shown = makeStore<readonly Shown[]>([])
 let lastId = 0
-const listeners = new Set<() => void>()
 
 /**
  * `toast.good(t.saved)`, `toast.bad(error)`: for results that have no place of their own on the page. A later one
@@ -30,7 +30,7 @@ export const toast = {
 }
 
 export function Toasts() {
-  const toasts = useSyncExternalStore(subscribe, () => shown)
+  const toasts = shown.use()
   const t = useTexts()
   return (
     <section
@@ -71,20 +71,10 @@ function Toast({ toast: { id, tone, text, error } }: { toast: Shown }) {
 }
 
 function add(toast: Omit<Shown, 'id'>): void {
-  const others = shown.filter(({ about }) => about === undefined || about !== toast.about)
-  change([...others, { ...toast, id: ++lastId }].slice(-MAX_SHOWN))
+  const others = shown.get().filter(({ about }) => about === undefined || about !== toast.about)
+  shown.set([...others, { ...toast, id: ++lastId }].slice(-MAX_SHOWN))
 }
 
 function remove(id: number): void {
-  change(shown.filter((toast) => toast.id !== id))
-}
-
-function change(toasts: Shown[]): void {
-  shown = toasts
-  for (const listener of listeners) listener()
-}
-
-function subscribe(listener: () => void): () => void {
-  listeners.add(listener)
-  return () => listeners.delete(listener)
+  shown.set(shown.get().filter((toast) => toast.id !== id))
 }

@@ -1,6 +1,6 @@
 import { LANGUAGES, setLanguage, translations, useLanguage, type Language } from '../../base/language.ts'
 import { useMe } from '../../base/session.ts'
-import { setTheme, useTheme, type Theme } from '../../base/theme.ts'
+import { setTheme, useTheme } from '../../base/theme.ts'
 import { Card, DetailList, Page } from '../../ui/page.tsx'
 import { Copyable } from '../../ui/data/values.tsx'
 import { Select } from '../../ui/form/form.tsx'
@@ -51,20 +51,20 @@ function Appearance() {
   const t = useTexts()
   const language = useLanguage()
   const theme = useTheme()
-  // The values of a select are those of its choices.
   return (
     <Card title={t.appearance} text={t.appearanceText}>
       <div className="grid gap-5 sm:grid-cols-2">
         <Select
           label={t.language}
           value={language}
+          // The values of a select are those of its choices.
           onChange={(value) => setLanguage(value as Language)}
           choices={Object.entries(LANGUAGES).map(([value, label]) => ({ value, label }))}
         />
         <Select
           label={t.theme}
           value={theme}
-          onChange={(value) => setTheme(value as Theme)}
+          onChange={setTheme}
           choices={Object.entries(t.themes).map(([value, label]) => ({ value, label }))}
         />
       </div>
