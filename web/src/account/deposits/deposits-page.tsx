@@ -7,7 +7,7 @@ import { useStatusText } from '../../ui/badge.tsx'
 import { Button } from '../../ui/button.tsx'
 import { Card, Empty, Page } from '../../ui/page.tsx'
 import { ExportMenu } from '../../ui/data/export-menu.tsx'
-import { DateRangeFilter, FilterBar, SearchFilter, SelectFilter } from '../../ui/data/filter-bar.tsx'
+import { choicesOf, FilterBar } from '../../ui/data/filter-bar.tsx'
 import { Table } from '../../ui/data/table.tsx'
 import { DepositIcon, SearchIcon } from '../../ui/icons.tsx'
 import { depositCard, useDepositColumns } from './deposit-columns.tsx'
@@ -56,15 +56,11 @@ export function DepositsPage() {
       }
     >
       <Card isFlush>
-        <FilterBar filters={filters} search={<SearchFilter filters={filters} name="search" label={t.search} />}>
-          <SelectFilter
-            filters={filters}
-            name="status"
-            label={t.status}
-            choices={DEPOSIT_STATUSES.map((value) => ({ value, label: statusText(value) }))}
-          />
-          <DateRangeFilter filters={filters} />
-        </FilterBar>
+        <FilterBar
+          filters={filters}
+          search={{ name: 'search', label: t.search }}
+          selects={[{ name: 'status', label: t.status, choices: choicesOf(DEPOSIT_STATUSES, statusText) }]}
+        />
         <Table
           caption={t.title}
           columns={useDepositColumns()}

@@ -5,7 +5,7 @@ import { EVENTS } from '../../contract/codes.ts'
 import type { Delivery } from '../../contract/types.ts'
 import { Button, ButtonLink, DialogButton } from '../../ui/button.tsx'
 import { Card, Empty } from '../../ui/page.tsx'
-import { FilterBar, SelectFilter } from '../../ui/data/filter-bar.tsx'
+import { choicesOf, FilterBar } from '../../ui/data/filter-bar.tsx'
 import { CardLines, Table, type Column } from '../../ui/data/table.tsx'
 import { DateTime } from '../../ui/data/values.tsx'
 import { RefreshIcon, WebhookIcon } from '../../ui/icons.tsx'
@@ -42,7 +42,7 @@ export function Deliveries() {
   const eventName = useEventName()
   const statuses = useDeliveryStatuses()
   const filters = useFilters(['status', 'webhookId', 'event'])
-  const webhooks = useQuery(webhooksQuery).data?.webhooks
+  const webhooks = useQuery(webhooksQuery).data?.webhooks ?? []
   const list = useCursorList<Delivery>({
     path: '/deliveries',
     query: filters.values,
@@ -60,22 +60,19 @@ export function Deliveries() {
       }
     >
       <div className="border-y border-line">
-        <FilterBar filters={filters}>
-          <SelectFilter filters={filters} name="status" label={t.status} choices={statuses} />
-          <SelectFilter
-            filters={filters}
-            name="event"
-            label={t.event}
-            choices={[...EVENTS, 'WEBHOOK_TEST'].map((value) => ({ value, label: eventName(value) }))}
-          />
-          {/* Last: it grows once the names are loaded. */}
-          <SelectFilter
-            filters={filters}
-            name="webhookId"
-            label={t.webhook}
-            choices={(webhooks ?? []).map(({ id, name }) => ({ value: id, label: name }))}
-          />
-        </FilterBar>
+        <FilterBar
+          filters={filters}
+          selects={[
+            { name: 'status', label: t.status, choices: statuses },
+            { name: 'event', label: t.event, choices: choicesOf([...EVENTS, 'WEBHOOK_TEST'], eventName) },
+            // Last: it grows once the names are loaded.
+            {
+              name: 'webhookId',
+              label: t.webhook,
+              choices: webhooks.map(({ id, name }) => ({ value: id, label: name })),
+            },
+          ]}
+        />
       </div>
       <Table
         caption={t.title}

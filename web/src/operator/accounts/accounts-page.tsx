@@ -3,7 +3,7 @@ import { translations } from '../../base/language.ts'
 import type { Account } from '../../contract/types.ts'
 import { DialogButton } from '../../ui/button.tsx'
 import { Card, Empty, Page } from '../../ui/page.tsx'
-import { FilterBar, SearchFilter } from '../../ui/data/filter-bar.tsx'
+import { FilterBar } from '../../ui/data/filter-bar.tsx'
 import { CardLines, Table } from '../../ui/data/table.tsx'
 import { DateTime, Money } from '../../ui/data/values.tsx'
 import { PeopleIcon, PlusIcon } from '../../ui/icons.tsx'
@@ -22,13 +22,14 @@ const useTexts = translations({
   balance: ['Saldo', 'Balance'],
   status: ['Situação', 'Status'],
   createdAt: ['Criada em', 'Created'],
-  empty: ['Nenhuma conta ainda', 'No accounts yet'],
-  emptyText: [
-    'Crie a primeira ou convide alguém a se cadastrar.',
-    'Create the first one or invite someone to sign up.',
-  ],
-  none: ['Nenhuma conta encontrada', 'No accounts found'],
-  noneText: ['Busque por parte do nome ou do e-mail.', 'Search by part of the name or email.'],
+  empty: {
+    title: ['Nenhuma conta ainda', 'No accounts yet'],
+    text: ['Crie a primeira ou convide alguém a se cadastrar.', 'Create the first one or invite someone to sign up.'],
+  },
+  none: {
+    title: ['Nenhuma conta encontrada', 'No accounts found'],
+    text: ['Busque por parte do nome ou do e-mail.', 'Search by part of the name or email.'],
+  },
 })
 
 export function AccountsPage() {
@@ -64,7 +65,7 @@ function AccountList() {
   })
   return (
     <Card isFlush>
-      <FilterBar filters={filters} search={<SearchFilter filters={filters} name="search" label={t.search} />} />
+      <FilterBar filters={filters} search={{ name: 'search', label: t.search }} />
       <Table
         caption={t.title}
         columns={[
@@ -102,13 +103,7 @@ function AccountList() {
             end={<Money cents={row.balance} />}
           />
         )}
-        empty={
-          <Empty
-            title={filters.isFiltered ? t.none : t.empty}
-            text={filters.isFiltered ? t.noneText : t.emptyText}
-            icon={PeopleIcon}
-          />
-        }
+        empty={<Empty icon={PeopleIcon} {...(filters.isFiltered ? t.none : t.empty)} />}
       />
     </Card>
   )

@@ -7,7 +7,7 @@ import type { AuditLogEntry } from '../../contract/types.ts'
 import { Button } from '../../ui/button.tsx'
 import { Card, DetailList, Empty, Page } from '../../ui/page.tsx'
 import { Copyable, DateTime } from '../../ui/data/values.tsx'
-import { DateRangeFilter, FilterBar, SearchFilter, SelectFilter } from '../../ui/data/filter-bar.tsx'
+import { FilterBar } from '../../ui/data/filter-bar.tsx'
 import { Table, type Column } from '../../ui/data/table.tsx'
 import { Dialog } from '../../ui/form/dialog.tsx'
 import { LogIcon } from '../../ui/icons.tsx'
@@ -52,10 +52,11 @@ export function AuditLogPage() {
   return (
     <Page title={t.title} text={t.text}>
       <Card isFlush>
-        <FilterBar filters={filters} search={<SearchFilter filters={filters} name="actor" label={t.actor} />}>
-          <SelectFilter filters={filters} name="action" label={t.action} choices={useActionChoices()} />
-          <DateRangeFilter filters={filters} />
-        </FilterBar>
+        <FilterBar
+          filters={filters}
+          search={{ name: 'actor', label: t.actor }}
+          selects={[{ name: 'action', label: t.action, choices: useActionChoices() }]}
+        />
         {asked.accountId !== '' && (
           <p className="px-5 pb-4 text-sm text-soft">
             {t.onlyAccount} <AccountLink accountId={asked.accountId} />

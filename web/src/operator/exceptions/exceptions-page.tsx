@@ -4,7 +4,7 @@ import { translations } from '../../base/language.ts'
 import { EXCEPTION_KINDS, EXCEPTION_STATES } from '../../contract/codes.ts'
 import type { Exception } from '../../contract/types.ts'
 import { Card, Empty, Page } from '../../ui/page.tsx'
-import { DateRangeFilter, FilterBar, SelectFilter } from '../../ui/data/filter-bar.tsx'
+import { choicesOf, FilterBar } from '../../ui/data/filter-bar.tsx'
 import { CardLines, Table, type Column } from '../../ui/data/table.tsx'
 import { DateTime, Money } from '../../ui/data/values.tsx'
 import { CheckIcon, WarningIcon } from '../../ui/icons.tsx'
@@ -24,10 +24,14 @@ const useTexts = translations({
   account: ['Conta', 'Account'],
   openedAt: ['Aberta em', 'Opened'],
   value: ['Valor', 'Amount'],
-  empty: ['Nenhuma exceção pendente', 'No open exceptions'],
-  emptyText: ['Para ver as resolvidas, use o filtro de situação.', 'Use the status filter to see resolved ones.'],
-  none: ['Nenhuma exceção encontrada', 'No exceptions found'],
-  noneText: ['Mude os filtros para ver outras.', 'Change the filters to see others.'],
+  empty: {
+    title: ['Nenhuma exceção pendente', 'No open exceptions'],
+    text: ['Para ver as resolvidas, use o filtro de situação.', 'Use the status filter to see resolved ones.'],
+  },
+  none: {
+    title: ['Nenhuma exceção encontrada', 'No exceptions found'],
+    text: ['Mude os filtros para ver outras.', 'Change the filters to see others.'],
+  },
 })
 
 /** Without a filter only open ones are listed. */
@@ -51,19 +55,18 @@ export function ExceptionsPage() {
     refetchIntervalMs: REFRESH_MS,
   })
   const isQueue = !filters.isFiltered
+  const closed = EXCEPTION_STATES.filter((state) => state !== 'open')
+  const states = choicesOf(closed, (state) => labels.state[state])
   return (
     <Page title={t.title} text={t.text}>
       <Card isFlush>
-        <FilterBar filters={filters}>
-          <SelectFilter filters={filters} name="state" label={t.open} choices={useStateChoices()} />
-          <SelectFilter
-            filters={filters}
-            name="kind"
-            label={t.kind}
-            choices={EXCEPTION_KINDS.map((value) => ({ value, label: labels.kind[value] }))}
-          />
-          <DateRangeFilter filters={filters} />
-        </FilterBar>
+        <FilterBar
+          filters={filters}
+          selects={[
+            { name: 'state', label: t.open, choices: [...states, { value: ALL, label: t.all }] },
+            { name: 'kind', label: t.kind, choices: choicesOf(EXCEPTION_KINDS, (kind) => labels.kind[kind]) },
+          ]}
+        />
         <Table
           caption={t.title}
           columns={useColumns()}
@@ -78,24 +81,11 @@ export function ExceptionsPage() {
               end={<DateTime at={row.openedAt} isShort />}
             />
           )}
-          empty={
-            <Empty
-              title={isQueue ? t.empty : t.none}
-              text={isQueue ? t.emptyText : t.noneText}
-              icon={isQueue ? CheckIcon : WarningIcon}
-            />
-          }
+          empty={<Empty icon={isQueue ? CheckIcon : WarningIcon} {...(isQueue ? t.empty : t.none)} />}
         />
       </Card>
     </Page>
   )
-}
-
-function useStateChoices() {
-  const t = useTexts()
-  const labels = useLabels()
-  const others = EXCEPTION_STATES.filter((state) => state !== 'open')
-  return [...others.map((value) => ({ value, label: labels.state[value] })), { value: ALL, label: t.all }]
 }
 
 function useColumns(): Column<Exception>[] {

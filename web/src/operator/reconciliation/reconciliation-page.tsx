@@ -6,7 +6,7 @@ import type { Closing, ProviderHealth } from '../../contract/types.ts'
 import { DialogButton } from '../../ui/button.tsx'
 import { Badge } from '../../ui/badge.tsx'
 import { Card, Empty, Page } from '../../ui/page.tsx'
-import { DateRangeFilter, FilterBar, SelectFilter } from '../../ui/data/filter-bar.tsx'
+import { choicesOf, FilterBar } from '../../ui/data/filter-bar.tsx'
 import { Table, type Column } from '../../ui/data/table.tsx'
 import { DateTime, Money } from '../../ui/data/values.tsx'
 import { RefreshIcon, ScalesIcon } from '../../ui/icons.tsx'
@@ -32,13 +32,17 @@ const useTexts = translations({
   ],
   agree: ['Confere', 'Matches'],
   closedAt: ['Fechado em', 'Closed'],
-  empty: ['Nenhum dia fechado ainda', 'No closed days yet'],
-  emptyText: [
-    'Cada dia é fechado duas horas depois de terminar. Você também pode conciliar um dia agora.',
-    'Each day is closed two hours after it ends. You can also reconcile a day now.',
-  ],
-  none: ['Nenhum fechamento neste período', 'No closings in this period'],
-  noneText: ['Mude os filtros para ver outros dias.', 'Change the filters to see other days.'],
+  empty: {
+    title: ['Nenhum dia fechado ainda', 'No closed days yet'],
+    text: [
+      'Cada dia é fechado duas horas depois de terminar. Você também pode conciliar um dia agora.',
+      'Each day is closed two hours after it ends. You can also reconcile a day now.',
+    ],
+  },
+  none: {
+    title: ['Nenhum fechamento neste período', 'No closings in this period'],
+    text: ['Mude os filtros para ver outros dias.', 'Change the filters to see other days.'],
+  },
   cut: [
     'Mostrando os 100 mais recentes. Para ver dias anteriores, escolha uma data final.',
     'Showing the latest 100. For earlier days, choose an end date.',
@@ -69,15 +73,10 @@ export function ReconciliationPage() {
       }
     >
       <Card isFlush>
-        <FilterBar filters={filters}>
-          <SelectFilter
-            filters={filters}
-            name="provider"
-            label={t.provider}
-            choices={providers.map((name) => ({ value: name, label: name }))}
-          />
-          <DateRangeFilter filters={filters} />
-        </FilterBar>
+        <FilterBar
+          filters={filters}
+          selects={[{ name: 'provider', label: t.provider, choices: choicesOf(providers, (name) => name) }]}
+        />
         <Table
           caption={t.title}
           columns={useColumns()}
@@ -89,13 +88,7 @@ export function ReconciliationPage() {
           }}
           rowKey={(row) => `${row.day} ${row.provider}`}
           rowLink={(row) => `/operator/reconciliation/${row.day}`}
-          empty={
-            <Empty
-              title={filters.isFiltered ? t.none : t.empty}
-              text={filters.isFiltered ? t.noneText : t.emptyText}
-              icon={ScalesIcon}
-            />
-          }
+          empty={<Empty icon={ScalesIcon} {...(filters.isFiltered ? t.none : t.empty)} />}
         />
         {rows?.length === LIMIT && <p className="border-t border-line px-5 py-3 text-sm text-soft">{t.cut}</p>}
       </Card>

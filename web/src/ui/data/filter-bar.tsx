@@ -26,23 +26,39 @@ const CONTROL =
   'min-h-10 rounded-lg border border-edge bg-card text-sm text-ink placeholder:text-soft focus-visible:outline-offset-0'
 
 /**
- * On phones all but the search are in a sheet.
+ * On phones all but the search are in a sheet. Filters by `from` and `to` are days.
  *
  *     const filters = useFilters(['search', 'status', 'from', 'to'])
- *     <FilterBar filters={filters} search={<SearchFilter filters={filters} name="search" label={t.search} />}>
- *       <DateRangeFilter filters={filters} />
- *     </FilterBar>
+ *     <FilterBar
+ *       filters={filters}
+ *       search={{ name: 'search', label: t.search }}
+ *       selects={[{ name: 'status', label: t.status, choices }]}
+ *     />
  */
-export function FilterBar<K extends string>(props: { filters: Filters<K>; search?: ReactNode; children?: ReactNode }) {
+export function FilterBar<K extends string>(props: {
+  filters: Filters<K>
+  search?: Named<NoInfer<K>>
+  selects?: readonly (Named<NoInfer<K>> & Pick<ChoiceProps, 'choices'>)[]
+}) {
   const t = useTexts()
-  const { filters, search, children } = props
+  const { filters, search, selects = [] } = props
+  // TypeScript does not narrow a type parameter.
+  const days = 'from' in filters.values && (filters as unknown as Filters<'from' | 'to'>)
+  const others = (
+    <>
+      {selects.map((select) => (
+        <SelectFilter key={select.name} filters={filters} {...select} />
+      ))}
+      {days && <DateRangeFilter filters={days} />}
+    </>
+  )
   return (
     <div role="search" aria-label={t.filters} className="flex flex-wrap items-center gap-2 px-5 py-4">
-      {search}
-      {children && (
+      {search && <SearchFilter filters={filters} {...search} />}
+      {(selects.length > 0 || days) && (
         <>
-          <div className="contents max-sm:hidden">{children}</div>
-          <FilterSheet filters={filters}>{children}</FilterSheet>
+          <div className="contents max-sm:hidden">{others}</div>
+          <FilterSheet filters={filters}>{others}</FilterSheet>
         </>
       )}
       <TimeZone />
@@ -102,9 +118,10 @@ function setFilter<K extends string>(filters: Filters<K>, name: K, value: string
   filters.set({ [name]: value } as Partial<Record<K, string>>)
 }
 
-type Bound<K extends string> = { filters: Filters<K>; name: NoInfer<K>; label: string }
+type Named<K extends string> = { name: K; label: string }
+type Bound<K extends string> = { filters: Filters<K> } & Named<NoInfer<K>>
 
-export function SearchFilter<K extends string>({ filters, name, label }: Bound<K>) {
+function SearchFilter<K extends string>({ filters, name, label }: Bound<K>) {
   const current = filters.values[name]
   const [typed, setTyped] = useState(current)
   const [seen, setSeen] = useState(current)
@@ -135,7 +152,7 @@ export function SearchFilter<K extends string>({ filters, name, label }: Bound<K
   )
 }
 
-export function SelectFilter<K extends string>(props: Bound<K> & Pick<ChoiceProps, 'choices'>) {
+function SelectFilter<K extends string>(props: Bound<K> & Pick<ChoiceProps, 'choices'>) {
   const { filters, name, label, choices } = props
   return (
     <BareSelect
@@ -166,4 +183,8 @@ export function DateRangeFilter({ filters }: { filters: Filters<'from' | 'to'> }
       ))}
     </>
   )
+}
+
+export function choicesOf<T extends string>(values: readonly T[], labelOf: (value: T) => string) {
+  return values.map((value) => ({ value, label: labelOf(value) }))
 }
