@@ -34,9 +34,9 @@ const root = createRootRoute({
   errorComponent: RouteError,
 })
 
-/** For everybody. */
+/** Everybody may open these pages. */
 const open = createRoute({ getParentRoute: () => root, id: 'open' })
-/** For those who are not signed in. */
+/** Only those who are not signed in see these pages. */
 const outside = createRoute({
   getParentRoute: () => open,
   id: 'outside',
@@ -46,7 +46,7 @@ const outside = createRoute({
   },
 })
 
-/** For signed-in users of either kind. */
+/** Signed-in users of either kind see these pages. */
 const inside = createRoute({
   getParentRoute: () => root,
   id: 'inside',
@@ -58,7 +58,7 @@ const inside = createRoute({
   },
 })
 
-/** For one kind of user; the other kind goes to its own home page. */
+/** Only one kind of user sees these pages; the other goes to its own home page. */
 function only<const Kind extends Me['kind']>(kind: Kind) {
   return createRoute({
     getParentRoute: () => inside,
@@ -140,7 +140,7 @@ export const router = createRouter({
   defaultPreload: 'intent',
   defaultPendingMs: PENDING_AFTER_MS,
   scrollRestoration: true,
-  // Plain text: the router's own format would write "5000" with quotes.
+  // The router's own format would write "5000" with quotes.
   parseSearch: (text) => Object.fromEntries(new URLSearchParams(text)),
   stringifySearch: (search: Record<string, unknown>) => {
     const entries = Object.entries(search).filter(([, value]) => typeof value === 'string' && value !== '')
@@ -181,7 +181,7 @@ function NotFound() {
   )
 }
 
-/** Without the shell, for those who are not signed in. */
+/** Has no shell, because nobody is signed in. */
 function OutsideNotFound() {
   return (
     <main className="p-6">
@@ -199,7 +199,7 @@ function RouteError({ error }: ErrorComponentProps) {
   )
 }
 
-/** Before it is known who is signed in. */
+/** Shown until it is known who is signed in. */
 function Loading() {
   return (
     <div className="flex min-h-dvh items-center justify-center">

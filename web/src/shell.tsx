@@ -5,7 +5,7 @@ import { useFormat } from './base/format.ts'
 import * as icons from './ui/icons.tsx'
 import { translations, usePair, type Pair } from './base/language.ts'
 import { signOut, useMe } from './base/session.ts'
-import { lazyDialog } from './ui/lazy-component.tsx'
+import { lazyComponent } from './ui/lazy-component.tsx'
 import { SandboxBanner } from './ui/sandbox-banner.tsx'
 
 const useTexts = translations({
@@ -18,8 +18,8 @@ const useTexts = translations({
   lost: (time: string) => [`Sem conexão, dados de ${time}`, `No connection, data from ${time}`],
 })
 
-// Loaded when opened: most first pages need no dialog.
-const Dialog = lazyDialog(() => import('./ui/form/dialog.tsx'), 'Dialog')
+// It loads when opened, because most first pages need no dialog.
+const Dialog = lazyComponent(() => import('./ui/form/dialog.tsx'), 'Dialog')
 
 /** A link of the navigation: the path of a page, and who sees it. */
 export type NavEntry = { to: string; branch: string; icon: icons.Icon; label: Pair; short: string | undefined }
@@ -28,7 +28,6 @@ type Item = Omit<NavEntry, 'label'> & { label: string }
 /** On phones the first ones are at the bottom of the screen, the others behind "More". */
 const AT_BOTTOM = 4
 
-/** The frame of every page behind the sign-in. */
 export function Shell({ navigation }: { navigation: readonly NavEntry[] }) {
   const t = useTexts()
   const me = useMe()

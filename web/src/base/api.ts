@@ -13,10 +13,10 @@ export type Details = Readonly<Record<string, string | number>>
 
 export class ApiError extends Error {
   override name = 'ApiError'
-  /** 0: no answer. */
+  /** 0 means that nothing answered. */
   readonly status: number
   readonly code: string
-  /** Values that belong to the code: amounts in cents, states. */
+  /** Values that belong to the code, such as amounts in cents. */
   readonly details: Details
   readonly retryAfterSeconds: number | undefined
   readonly requestId: string | undefined
@@ -74,7 +74,6 @@ export function newIdempotencyKey(): string {
 type AuthHandlers = {
   /** Asks for the password and confirms it with the server; false if the user cancels. */
   reauthenticate: () => Promise<boolean>
-  /** The session is over. */
   signedOut: () => void
 }
 const authHandlers: AuthHandlers = { reauthenticate: async () => false, signedOut: () => {} }

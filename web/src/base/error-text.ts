@@ -5,7 +5,7 @@ import { translations } from './language.ts'
 const useCodeTexts = translations(ERROR_TEXTS)
 
 const useKnown = translations({
-  // Without an answer, and codes of the routes for signing in.
+  // These are calls without an answer, and codes of the routes for signing in.
   codes: {
     unreachable: [
       'Sem resposta do servidor. Verifique sua conexão e tente de novo.',

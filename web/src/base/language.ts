@@ -27,7 +27,6 @@ export function usePair(): (pair: Pair) => string {
   return (pair) => pair[index]
 }
 
-/** Portuguese and English. */
 export type Pair = readonly [string, string]
 // oxlint-disable-next-line typescript/no-explicit-any -- the parameters differ by text; InOneLanguage keeps their types
 type Texts = { readonly [key: string]: Pair | ((...args: any[]) => Pair) | Texts }

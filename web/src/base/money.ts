@@ -8,7 +8,6 @@ export function moneyText(cents: number, language: Language, options: { sign?: b
   return numberFormat(language, { style: 'currency', currency: 'BRL', signDisplay: sign }).format(decimalOf(cents))
 }
 
-/** Compact, for chart axes. */
 export function shortMoneyText(cents: number, language: Language): string {
   const format = { style: 'currency', currency: 'BRL', notation: 'compact', maximumFractionDigits: 1 } as const
   return numberFormat(language, { ...format, minimumFractionDigits: 0 }).format(decimalOf(cents))
@@ -42,7 +41,6 @@ export function parseMoney(typed: string): number | undefined {
   return Number.isSafeInteger(cents) ? cents : undefined
 }
 
-/** Cents as editable text. */
 export function moneyInputText(cents: number, language: Language): string {
   return decimalOf(cents).replace('.', language === 'pt-BR' ? ',' : '.')
 }

@@ -5,7 +5,6 @@ import { ApiError, get, type Query } from './api.ts'
 /** Reads are retried if the server did not answer or was busy. Writes never are. */
 const RETRIES = 2
 
-/** The one cache of the page. */
 export const queryClient = new QueryClient({
   defaultOptions: {
     queries: {
@@ -29,7 +28,6 @@ export async function refresh(...keys: readonly QueryKey[]): Promise<void> {
 
 type GetOptions<T> = Omit<UseQueryOptions<T>, 'queryKey' | 'queryFn'> & { query?: Query }
 
-/** One GET under /dashboard/api. */
 export function useGet<T>(queryKey: readonly unknown[], path: string, { query, ...options }: GetOptions<T> = {}) {
   return useQuery<T>({ queryKey, queryFn: ({ signal }) => get<T>(path, query, { signal }), ...options })
 }

@@ -13,7 +13,7 @@ export const sessionQuery = queryOptions({
   staleTime: 60_000,
 })
 
-/** Only for pages behind the sign-in. */
+/** Only pages behind the sign-in may use it. */
 export function useMe(): Me {
   const { me } = useSuspenseQuery(sessionQuery).data
   if (!me) throw new Error('useMe() on a page without a session')

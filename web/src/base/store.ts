@@ -17,7 +17,7 @@ export function makeStore<T>(value: T) {
   }
 }
 
-/** A choice of this browser. If its storage is blocked, a choice lasts as long as the page. */
+/** Reads a choice that this browser remembers. */
 export function remembered(name: string): string | null {
   try {
     return localStorage.getItem(name)
@@ -30,6 +30,6 @@ export function remember(name: string, choice: string): void {
   try {
     localStorage.setItem(name, choice)
   } catch {
-    // See above.
+    // The choice lasts as long as the page.
   }
 }

@@ -5,8 +5,6 @@ import type { ExceptionState } from '../contract/codes.ts'
 import type { Account, ProviderHealth } from '../contract/types.ts'
 import { Badge } from '../ui/badge.tsx'
 
-// Labels that several operator pages share.
-
 export const useLabels = translations({
   kind: {
     wrong_amount: ['Valor divergente', 'Wrong amount'],
@@ -101,7 +99,7 @@ export function useActorText(): (actor: string) => string {
   }
 }
 
-/** By name once it is loaded. */
+/** Shows the name once it is loaded. */
 export function AccountLink({ accountId }: { accountId: string }) {
   const { data } = useGet<{ account: Account }>(['account', accountId], `/operator/accounts/${accountId}`)
   return (

@@ -81,27 +81,18 @@ function Invited({ token, below, onLink }: { token: string; below: ReactNode; on
     queryFn: () => auth.post<{ invitation: { email: string | null } }>('invitation', { invitation: token }),
     staleTime: Number.POSITIVE_INFINITY,
   })
-  if (found.data)
-    return (
-      <AuthLayout title={t.title} text={t.invited} below={below}>
-        <SignUpForm invitation={{ token, ...found.data.invitation }} onLink={onLink} />
-      </AuthLayout>
-    )
-  if (!found.error)
-    return (
-      <AuthLayout title={t.title} below={below}>
-        <Skeleton className="h-72 w-full" />
-      </AuthLayout>
-    )
   const status = found.error instanceof ApiError ? found.error.status : 0
-  if (status !== 404 && status !== 409)
-    return (
-      <AuthLayout title={t.title} below={below}>
-        <Failure error={found.error} onRetry={() => void found.refetch()} />
-      </AuthLayout>
-    )
-  const why = status === 404 ? t.unknown : errorText(found.error)
-  return <AuthLayout title={t.dead} text={`${why} ${t.askAgain}`} below={below} />
+  if (status === 404 || status === 409) {
+    const why = status === 404 ? t.unknown : errorText(found.error)
+    return <AuthLayout title={t.dead} text={`${why} ${t.askAgain}`} below={below} />
+  }
+  return (
+    <AuthLayout title={t.title} text={found.data && t.invited} below={below}>
+      {found.data && <SignUpForm invitation={{ token, ...found.data.invitation }} onLink={onLink} />}
+      {found.error && <Failure error={found.error} onRetry={() => void found.refetch()} />}
+      {found.isPending && <Skeleton className="h-72 w-full" />}
+    </AuthLayout>
+  )
 }
 
 type Invitation = { token: string; email: string | null }

@@ -39,7 +39,6 @@ const STATUS_TONES = {
   FAILED: 'bad',
 } as const
 
-/** Of a deposit or a refund. */
 export function Status({ status }: { status: keyof typeof STATUS_TONES }) {
   return <Badge tone={STATUS_TONES[status]}>{useStatusText()(status)}</Badge>
 }

@@ -23,33 +23,14 @@ export function lazyComponent<Module extends Components<Name>, Name extends stri
   name: Name,
   meanwhile: ReactNode = null,
 ): Module[Name] & { preload: () => Promise<void> } {
-  return lazily(load, name, meanwhile, (failure) => failure)
-}
-
-/** The same for a dialog, which has no place of its own on the page: its failure is a dialog too. */
-export function lazyDialog<Module extends Components<Name>, Name extends string>(
-  load: () => Promise<Module>,
-  name: Name,
-): Module[Name] & { preload: () => Promise<void> } {
-  // Every dialog has this property.
-  const closeOf = (props: object) => (props as { onClose: () => void }).onClose
-  return lazily(load, name, null, (failure, props) => <FailureDialog onClose={closeOf(props)}>{failure}</FailureDialog>)
-}
-
-function lazily<Module extends Components<Name>, Name extends string>(
-  load: () => Promise<Module>,
-  name: Name,
-  meanwhile: ReactNode,
-  frame: (failure: ReactNode, props: object) => ReactNode,
-): Module[Name] & { preload: () => Promise<void> } {
-  let Loaded: ComponentType<object> | undefined
+  let Loaded: ComponentType<Props> | undefined
   const fetchOnce = async () => {
     // It gets the props of LazyComponent, which has the type of the component itself.
-    Loaded ??= (await load())[name] as unknown as ComponentType<object>
+    Loaded ??= (await load())[name] as unknown as ComponentType<Props>
     sessionStorage.removeItem(RELOADED)
   }
 
-  function LazyComponent(props: object) {
+  function LazyComponent(props: Props) {
     const [, setReady] = useState(false)
     const [failure, setFailure] = useState<unknown>()
     const attempt = useCallback(() => {
@@ -67,13 +48,17 @@ function lazily<Module extends Components<Name>, Name extends string>(
       return () => removeEventListener('online', attempt)
     }, [failure, attempt])
     if (Loaded) return <Loaded {...props} />
-    return failure === undefined ? meanwhile : frame(<Failure error={failure} onRetry={attempt} />, props)
+    if (failure === undefined) return meanwhile
+    const shown = <Failure error={failure} onRetry={attempt} />
+    // A dialog has no place of its own on the page, so its failure is a dialog too.
+    return props.onClose ? <FailureDialog onClose={props.onClose}>{shown}</FailureDialog> : shown
   }
   // The router waits for it, and must go on to the component that shows the failure.
   const preload = () => fetchOnce().catch(() => undefined)
   return Object.assign(LazyComponent as unknown as Module[Name], { preload })
 }
 
+type Props = { onClose?: () => void }
 type Components<Name extends string> = { readonly [N in Name]: (props: never) => ReactNode }
 
 /** If the server answers, the file is of an older build and gone: the document is reloaded, once. */

@@ -38,7 +38,6 @@ export function useDepositColumns(): Column<Deposit>[] {
   ]
 }
 
-/** A row on a phone. */
 export function depositCard(deposit: Deposit) {
   return (
     <CardLines

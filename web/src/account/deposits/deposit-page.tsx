@@ -74,7 +74,7 @@ const useTexts = translations({
   ],
 })
 
-/** While something may still change. Hidden pages do not poll. */
+/** The page polls while something may still change, and it is visible. */
 const POLL_MS = 3_000
 
 export function DepositPage() {

@@ -3,14 +3,14 @@ import { translations } from '../../base/language.ts'
 import { useMe } from '../../base/session.ts'
 import { DialogButton } from '../../ui/button.tsx'
 import { PlusIcon } from '../../ui/icons.tsx'
-import { lazyDialog } from '../../ui/lazy-component.tsx'
+import { lazyComponent } from '../../ui/lazy-component.tsx'
 
 const useTexts = translations({
   create: ['Novo depósito', 'New deposit'],
   suspended: ['Indisponível: conta suspensa', 'Unavailable: account suspended'],
 })
 
-const NewDepositDialog = lazyDialog(() => import('./new-deposit.tsx'), 'NewDepositDialog')
+const NewDepositDialog = lazyComponent(() => import('./new-deposit.tsx'), 'NewDepositDialog')
 
 /** A suspended account cannot make deposits: better said before the form than after it. */
 export function NewDepositButton({ kind = 'primary' }: { kind?: 'primary' | 'secondary' }) {

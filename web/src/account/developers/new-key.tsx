@@ -54,12 +54,12 @@ const useTexts = translations({
 
 const DAY_MS = 24 * 3_600_000
 const EXPIRIES = ['', '30', '90', '365'] as const
-/** Enough for most, and no more. */
+/** Most systems need these, and no more. */
 const DEFAULT_SCOPES: readonly Scope[] = ['deposits:write', 'deposits:read']
 
 type KeyForm = { name: string; scopes: readonly Scope[]; days: string }
 
-/** A form, and then the key, once. */
+/** Shows a form, and then the key, once. */
 export function NewKey({ onClose }: { onClose: () => void }) {
   const t = useTexts()
   const [made, setMade] = useState<{ key: Key; text: string }>()

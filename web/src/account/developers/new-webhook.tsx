@@ -25,7 +25,7 @@ const useTexts = translations({
   ],
 })
 
-/** A form, and then the result of the test and the signing secret, once. */
+/** Shows a form, and then the result of the test and the signing secret, once. */
 export function NewWebhook({ onClose }: { onClose: () => void }) {
   const t = useTexts()
   const [made, setMade] = useState<{ secret: string; test: WebhookTest }>()

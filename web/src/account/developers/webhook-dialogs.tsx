@@ -65,7 +65,6 @@ export type WebhookAction = 'edit' | 'rotate' | 'disable' | 'enable' | 'delete'
 type Props = { webhook: Webhook; onClose: () => void }
 type EditProps = Props & { onTested: (test: WebhookTest) => void }
 
-/** The dialog of an action from a webhook's menu. */
 export function WebhookDialog({ action, onTested, ...props }: EditProps & { action: WebhookAction }) {
   const t = useTexts()
   const { id, name } = props.webhook

@@ -9,7 +9,6 @@ export const webhooksQuery = queryOptions({
   queryFn: ({ signal }) => get<{ webhooks: Webhook[] }>('/webhooks', {}, { signal }),
 })
 
-/** The page of one event at one webhook. */
 export function deliveryPath({ eventId, webhookId }: Pick<Delivery, 'eventId' | 'webhookId'>): string {
   return `/developers/deliveries/${eventId}/${webhookId}`
 }

@@ -41,7 +41,7 @@ export type WebhookFields = {
 type FormProps = {
   title: string
   action: string
-  /** Undefined: a new one. */
+  /** Undefined for a new webhook. */
   webhook?: Webhook
   onSend: (fields: WebhookFields) => Promise<unknown>
   onClose: () => void

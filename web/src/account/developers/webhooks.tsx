@@ -87,7 +87,7 @@ function LoadingRows({ label }: { label: string }) {
   )
 }
 
-export function WebhookRow({ webhook }: { webhook: Webhook }) {
+function WebhookRow({ webhook }: { webhook: Webhook }) {
   const t = useTexts()
   const eventName = useEventName()
   const [action, setAction] = useState<WebhookAction | null>(null)

@@ -1,6 +1,5 @@
 import type { ReactNode } from 'react'
 
-/** Text with `code` in it. */
 export function MarkedText({ children }: { children: string }): ReactNode {
   return children.split(/(`[^`]+`)/).map((part, index) =>
     part.startsWith('`') ? (

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
+import { useState, type ComponentProps } from 'react'
 import { auth } from '../../base/api.ts'
 import { translations } from '../../base/language.ts'
 import { DialogButton } from '../../ui/button.tsx'
@@ -15,13 +15,17 @@ const useTexts = translations({
   here: ['Esta sessão', 'This session'],
   unknown: ['Navegador desconhecido', 'Unknown browser'],
   since: ['desde', 'since'],
-  end: ['Encerrar', 'Sign out'],
-  endTitle: ['Encerrar esta sessão?', 'Sign out of this session?'],
-  ended: ['Sessão encerrada.', 'Session ended.'],
-  all: ['Encerrar todas as outras', 'Sign out everywhere else'],
-  allTitle: ['Encerrar todas as outras sessões?', 'Sign out everywhere else?'],
-  allText: ['Só este navegador continua conectado.', 'Only this browser stays signed in.'],
-  allEnded: ['As outras sessões foram encerradas.', 'Signed out everywhere else.'],
+  one: {
+    action: ['Encerrar', 'Sign out'],
+    title: ['Encerrar esta sessão?', 'Sign out of this session?'],
+    done: ['Sessão encerrada.', 'Session ended.'],
+  },
+  others: {
+    action: ['Encerrar todas as outras', 'Sign out everywhere else'],
+    title: ['Encerrar todas as outras sessões?', 'Sign out everywhere else?'],
+    text: ['Só este navegador continua conectado.', 'Only this browser stays signed in.'],
+    done: ['As outras sessões foram encerradas.', 'Signed out everywhere else.'],
+  },
   on: (browser: string, system: string) => [`${browser} em ${system}`, `${browser} on ${system}`],
 })
 
@@ -43,8 +47,11 @@ export function Sessions() {
       text={t.text}
       actions={
         hasOthers && (
-          <DialogButton size="small" dialog={(onClose) => <EndOthers onClose={onClose} />}>
-            {t.all}
+          <DialogButton
+            size="small"
+            dialog={(onClose) => <EndDialog {...t.others} path="revoke-other-sessions" onClose={onClose} />}
+          >
+            {t.others.action}
           </DialogButton>
         )
       }
@@ -65,39 +72,12 @@ export function Sessions() {
   )
 }
 
-function EndOthers({ onClose }: { onClose: () => void }) {
-  const t = useTexts()
-  const [code, setCode] = useState('')
-  return (
-    <ConfirmDialog
-      onClose={onClose}
-      title={t.allTitle}
-      text={t.allText}
-      action={t.all}
-      isDanger
-      onSend={() => auth.post('revoke-other-sessions', { code })}
-      done={t.allEnded}
-      refreshes={[['sessions']]}
-    >
-      <CurrentCode value={code} onChange={setCode} />
-    </ConfirmDialog>
-  )
-}
+type EndProps = Omit<ComponentProps<typeof ConfirmDialog>, 'onSend'> & { path: string; body?: object }
 
-function EndSession({ session, name, onClose }: { session: Session; name: string; onClose: () => void }) {
-  const t = useTexts()
+function EndDialog({ path, body, ...props }: EndProps) {
   const [code, setCode] = useState('')
   return (
-    <ConfirmDialog
-      onClose={onClose}
-      title={t.endTitle}
-      text={name}
-      action={t.end}
-      isDanger
-      onSend={() => auth.post('revoke-session', { token: session.token, code })}
-      done={t.ended}
-      refreshes={[['sessions']]}
-    >
+    <ConfirmDialog {...props} isDanger onSend={() => auth.post(path, { ...body, code })} refreshes={[['sessions']]}>
       <CurrentCode value={code} onChange={setCode} />
     </ConfirmDialog>
   )
@@ -107,6 +87,7 @@ function SessionRow({ session }: { session: Session }) {
   const t = useTexts()
   const { browser, system } = nameOf(session.userAgent ?? '')
   const named = browser && system ? t.on(browser, system) : (browser ?? system ?? t.unknown)
+  const end = { text: named, path: 'revoke-session', body: { token: session.token } }
   return (
     <li className="flex flex-wrap items-center justify-between gap-x-4 gap-y-2 py-3 first:pt-0 last:pb-0">
       <div className="min-w-0">
@@ -121,11 +102,8 @@ function SessionRow({ session }: { session: Session }) {
       {session.isCurrent ? (
         <Badge tone="good">{t.here}</Badge>
       ) : (
-        <DialogButton
-          size="small"
-          dialog={(onClose) => <EndSession session={session} name={named} onClose={onClose} />}
-        >
-          {t.end}
+        <DialogButton size="small" dialog={(onClose) => <EndDialog {...t.one} {...end} onClose={onClose} />}>
+          {t.one.action}
         </DialogButton>
       )}
     </li>

@@ -30,24 +30,30 @@ const useTexts = translations({
   expired: ['Expiradas', 'Expired'],
   canceled: ['Canceladas', 'Canceled'],
   isCut: ['Só as 100 mil cobranças mais recentes são contadas.', 'Only the newest 100,000 charges are counted.'],
-  suspend: ['Suspender', 'Suspend'],
-  suspendTitle: ['Suspender esta conta?', 'Suspend this account?'],
-  suspendText: [
-    'As chaves de API só poderão consultar: sem novas cobranças, cancelamentos ou devoluções. Pagamentos recebidos continuam sendo creditados.',
-    'Its API keys become read-only: no new charges, cancellations or refunds. Incoming payments are still credited.',
-  ],
-  suspendDone: ['Conta suspensa.', 'Account suspended.'],
-  resume: ['Reativar', 'Reactivate'],
-  resumeTitle: ['Reativar esta conta?', 'Reactivate this account?'],
-  resumeText: ['As chaves de API voltam a funcionar por completo.', 'Its API keys work fully again.'],
-  resumeDone: ['Conta reativada.', 'Account reactivated.'],
-  signOut: ['Encerrar sessões', 'End sessions'],
-  signOutTitle: ['Encerrar todas as sessões?', 'End all sessions?'],
-  signOutText: [
-    'Quem usa o painel com esta conta precisa entrar de novo. As chaves de API continuam funcionando.',
-    'Everyone using the dashboard with this account must sign in again. API keys keep working.',
-  ],
-  signOutDone: ['Sessões encerradas.', 'Sessions ended.'],
+  suspend: {
+    title: ['Suspender esta conta?', 'Suspend this account?'],
+    text: [
+      'As chaves de API só poderão consultar: sem novas cobranças, cancelamentos ou devoluções. Pagamentos recebidos continuam sendo creditados.',
+      'Its API keys become read-only: no new charges, cancellations or refunds. Incoming payments are still credited.',
+    ],
+    action: ['Suspender', 'Suspend'],
+    done: ['Conta suspensa.', 'Account suspended.'],
+  },
+  resume: {
+    title: ['Reativar esta conta?', 'Reactivate this account?'],
+    text: ['As chaves de API voltam a funcionar por completo.', 'Its API keys work fully again.'],
+    action: ['Reativar', 'Reactivate'],
+    done: ['Conta reativada.', 'Account reactivated.'],
+  },
+  signOut: {
+    title: ['Encerrar todas as sessões?', 'End all sessions?'],
+    text: [
+      'Quem usa o painel com esta conta precisa entrar de novo. As chaves de API continuam funcionando.',
+      'Everyone using the dashboard with this account must sign in again. API keys keep working.',
+    ],
+    action: ['Encerrar sessões', 'End sessions'],
+    done: ['Sessões encerradas.', 'Sessions ended.'],
+  },
   suspended: ['Conta suspensa', 'Account suspended'],
   since: ['desde', 'since'],
 })
@@ -66,7 +72,7 @@ export function AccountPage() {
         (data || !account.error) && (
           <>
             <SignOut accountId={accountId} />
-            {data ? <Suspension account={data.account} /> : <Button disabled>{t.suspend}</Button>}
+            {data ? <Suspension account={data.account} /> : <Button disabled>{t.suspend.action}</Button>}
           </>
         )
       }
@@ -145,16 +151,13 @@ function SignOut({ accountId }: { accountId: string }) {
     <DialogButton
       dialog={(onClose) => (
         <ReasonDialog
+          {...t.signOut}
           onClose={onClose}
-          title={t.signOutTitle}
-          text={t.signOutText}
-          action={t.signOut}
           onSend={(reason) => post(`/operator/accounts/${accountId}/sign-out`, { reason })}
-          done={t.signOutDone}
         />
       )}
     >
-      {t.signOut}
+      {t.signOut.action}
     </DialogButton>
   )
 }
@@ -162,25 +165,22 @@ function SignOut({ accountId }: { accountId: string }) {
 function Suspension({ account }: { account: Account }) {
   const t = useTexts()
   const isSuspended = account.suspendedAt !== null
-  const action = isSuspended ? t.resume : t.suspend
+  const texts = isSuspended ? t.resume : t.suspend
   const send = (reason: string) =>
     post(`/operator/accounts/${account.id}/${isSuspended ? 'resume' : 'suspend'}`, { reason })
   return (
     <DialogButton
       dialog={(onClose) => (
         <ReasonDialog
+          {...texts}
           onClose={onClose}
-          title={isSuspended ? t.resumeTitle : t.suspendTitle}
-          text={isSuspended ? t.resumeText : t.suspendText}
-          action={action}
           isDanger={!isSuspended}
           onSend={send}
-          done={isSuspended ? t.resumeDone : t.suspendDone}
           refreshes={[['account', account.id], ['list']]}
         />
       )}
     >
-      {action}
+      {texts.action}
     </DialogButton>
   )
 }

@@ -143,7 +143,7 @@ function stateOf({ usedAt, revokedAt, expiresAt }: Invitation): keyof typeof TON
 
 type Made = { invitation: Invitation; link: string }
 
-/** A form, and then the link, once. */
+/** Shows a form, and then the link, once. */
 function NewInvitation({ onClose }: { onClose: () => void }) {
   const t = useTexts()
   const { sendsMail } = useService()

@@ -27,7 +27,7 @@ const useTexts = translations({
   open: ['Abrir a conta', 'Open the account'],
 })
 
-/** A form, and then the password, once. */
+/** Shows a form, and then the password, once. */
 export function NewAccountDialog({ onClose }: { onClose: () => void }) {
   const t = useTexts()
   const { typed, field } = useFields({ email: '', name: '' })

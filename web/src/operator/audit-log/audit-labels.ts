@@ -6,8 +6,6 @@ import { useTermLabels } from '../accounts/term-labels.ts'
 import { useLabels } from '../labels.tsx'
 import { useReasonText } from '../../ui/data/delivery-reasons.ts'
 
-// Labels for the details of an entry: names of fields, and values.
-
 const useTexts = translations({
   subjects: {
     account: ['Conta', 'Account'],

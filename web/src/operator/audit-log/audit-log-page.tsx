@@ -149,7 +149,7 @@ function EntryDialog({ entry, onClose }: { entry: AuditLogEntry; onClose: () => 
   )
 }
 
-/** Before and after side by side, where there are both. */
+/** Shows before and after side by side, where there are both. */
 function Details({ details }: { details: AuditLogEntry['details'] }) {
   const t = useTexts()
   const fieldName = useFieldName()

@@ -88,7 +88,7 @@ const useTexts = translations({
   unsaid: ['nenhuma', 'none'],
 })
 
-/** While a refund is in progress. */
+/** The page polls while a refund is in progress. */
 const FOLLOW_MS = 2_000
 
 export function ExceptionPage() {

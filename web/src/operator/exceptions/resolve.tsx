@@ -202,7 +202,7 @@ export function Resolve({ exception }: { exception: Exception }) {
   )
 }
 
-/** The account of the charge, until another one is chosen. */
+/** Returns the account of the charge until another one is chosen. */
 function useOwnAccount(accountId: string | undefined, chosen: Account | undefined): Account | undefined {
   const own = useGet<{ account: Account }>(['account', accountId], `/operator/accounts/${accountId}`, {
     enabled: accountId !== undefined,
@@ -242,7 +242,7 @@ type DialogProps = {
   exception: Exception
   how: Resolution
   account: Account | undefined
-  /** Undefined: there is no charge that could still be paid. */
+  /** Undefined if no charge could still be paid. */
   closes: boolean | undefined
   onClose: () => void
 }
@@ -300,7 +300,6 @@ function useResolve(id: string): (body: object) => Promise<void> {
   }
 }
 
-/** What the ledger will book, in words. */
 function useBooking(exception: Exception, how: Resolution, account: Account | undefined): string {
   const t = useTexts()
   const { money } = useFormat()

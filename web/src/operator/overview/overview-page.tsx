@@ -5,7 +5,7 @@ import { shortMoneyText } from '../../base/money.ts'
 import { useGet } from '../../base/queries.ts'
 import type { OperatorOverview } from '../../contract/types.ts'
 import { Card, DetailList, Empty, Figure, Page, Skeleton } from '../../ui/page.tsx'
-import { Chart } from '../../ui/data/chart.tsx'
+import { Chart, CHART_HEIGHT } from '../../ui/data/chart.tsx'
 import { DateTime, Money } from '../../ui/data/values.tsx'
 import { CheckIcon, ChevronRightIcon, WarningIcon } from '../../ui/icons.tsx'
 import { BreakerBadge } from '../labels.tsx'
@@ -182,8 +182,6 @@ function Figures({ overview }: { overview: OperatorOverview | undefined }) {
   )
 }
 
-const CHART_HEIGHT = 220
-
 function Volume({ days }: { days: OperatorOverview['days'] | undefined }) {
   const t = useTexts()
   const { language, money } = useFormat()
@@ -213,7 +211,6 @@ function Volume({ days }: { days: OperatorOverview['days'] | undefined }) {
           series={[{ label: t.paid, values: days.map(({ paidValue }) => paidValue) }]}
           format={money}
           formatAxis={(cents) => shortMoneyText(Math.round(cents), language)}
-          height={CHART_HEIGHT}
         />
       )}
     </Card>

@@ -49,7 +49,7 @@ const useTexts = translations({
   ],
 })
 
-/** The server's bound. */
+/** The server allows no more. */
 const LIMIT = 100
 
 export function ReconciliationPage() {

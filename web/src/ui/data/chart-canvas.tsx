@@ -18,7 +18,7 @@ export type ChartProps = {
   /** A value in the tooltip, and on the axis unless formatAxis is given. */
   format: (value: number) => string
   formatAxis?: (value: number) => string
-  height?: number
+  height: number
 }
 
 // Room for the widest label of the axis, and for labels of days.
@@ -26,7 +26,7 @@ const AXIS_WIDTH = 64
 const AXIS_HEIGHT = 28
 const DAY_WIDTH = 70
 
-export function ChartCanvas({ summary, days, series, format, formatAxis = format, height = 220 }: ChartProps) {
+export function ChartCanvas({ summary, days, series, format, formatAxis = format, height }: ChartProps) {
   const place = useRef<HTMLDivElement>(null)
   const language = useLanguage()
   const isDark = useIsDark()

@@ -10,12 +10,13 @@ const Canvas = lazyComponent(
 // Loaded together with a page that has charts, and not only once its figures are there.
 void Canvas.preload()
 
+export const CHART_HEIGHT = 220
+
 /** Bars per day. The library loads beside the page, and the chart's place is kept meanwhile. */
-export function Chart(props: ChartProps) {
-  const height = props.height ?? 220
+export function Chart(props: Omit<ChartProps, 'height'>) {
   return (
-    <div style={{ height }}>
-      <Canvas {...props} height={height} />
+    <div style={{ height: CHART_HEIGHT }}>
+      <Canvas {...props} height={CHART_HEIGHT} />
     </div>
   )
 }

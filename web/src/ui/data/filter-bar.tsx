@@ -5,7 +5,7 @@ import { translations, useLanguage } from '../../base/language.ts'
 import { Button } from '../button.tsx'
 import { BareSelect, type ChoiceProps } from '../form/form.tsx'
 import { CloseIcon, FilterIcon, SearchIcon } from '../icons.tsx'
-import { lazyDialog } from '../lazy-component.tsx'
+import { lazyComponent } from '../lazy-component.tsx'
 
 const useTexts = translations({
   clear: ['Limpar', 'Clear'],
@@ -16,8 +16,8 @@ const useTexts = translations({
   to: ['Até', 'To'],
 })
 
-// Loaded on phones only.
-const Dialog = lazyDialog(() => import('../form/dialog.tsx'), 'Dialog')
+// Only phones load it.
+const Dialog = lazyComponent(() => import('../form/dialog.tsx'), 'Dialog')
 
 /** After the last key, so that not each letter is a request. */
 const SEARCH_DELAY_MS = 350

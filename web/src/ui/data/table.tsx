@@ -28,7 +28,7 @@ export type Column<Row> = {
 }
 
 type TableProps<Row> = {
-  /** For screen readers. */
+  /** Only screen readers see it. */
   caption: string
   columns: readonly Column<Row>[]
   list: List<Row> | CursorList<Row>
@@ -130,7 +130,6 @@ function DataRow<Row>(props: {
   )
 }
 
-/** Covers the whole row. */
 function RowLink({ to, className, children }: { to: string | undefined; className: string; children: ReactNode }) {
   if (to === undefined) return children
   return (

@@ -10,7 +10,6 @@ export function Money({ cents, sign = false, className = '' }: { cents: number; 
   return <span className={`figures whitespace-nowrap ${className}`}>{moneyText(cents, useLanguage(), { sign })}</span>
 }
 
-/** How often relative times are updated. */
 const TICK_MS = 30_000
 
 /** A time. Its title has the seconds and the zone. `isShort`: without the current year, for cards. */

@@ -46,7 +46,6 @@ type FormProps = DialogProps & {
   errorText?: (error: Error) => string | undefined
   /** A refusal is hidden once a field changes. */
   hidesOldError?: boolean
-  /** Shown while the server works. */
   progress?: ReactNode
   /** The left button, where it is not "Cancel". */
   onBack?: () => void
@@ -100,9 +99,9 @@ export function FormDialog(props: FormProps) {
 }
 
 type ConfirmProps = FormProps & {
-  /** Said once it is done. */
+  /** A toast says it on success. */
   done?: string
-  /** What it changes. */
+  /** These queries load again on success. */
   refreshes?: readonly QueryKey[]
 }
 
@@ -117,7 +116,7 @@ export function ConfirmDialog({ onSend, done, refreshes = [], ...props }: Confir
   return <FormDialog {...props} onSend={send} />
 }
 
-/** The server's bound. */
+/** The server allows no more. */
 const MAX_REASON = 500
 
 type ReasonProps = Omit<ConfirmProps, 'onSend'> & { onSend: (reason: string) => Promise<unknown> }
@@ -139,7 +138,6 @@ export function ReasonDialog({ onSend, canSend = true, children, ...props }: Rea
 export function ShownOnce(props: {
   title: string
   warning: string
-  /** The button that closes it. */
   action?: string
   /** A page to go on to instead. */
   next?: { text: string; to: string }

@@ -13,7 +13,7 @@ import { Button } from '../button.tsx'
 import { ChevronDownIcon, EyeIcon, EyeOffIcon } from '../icons.tsx'
 import { Notice } from '../notice.tsx'
 
-// The server's bounds; it has the last word.
+// The server refuses other lengths.
 const PASSWORD_MIN = 12
 const PASSWORD_MAX = 200
 
@@ -59,7 +59,6 @@ export function FormError(props: {
 export function Form(props: {
   sending: Sending
   onSend: () => void
-  /** The button's text. */
   action: string
   /** Shown with a refusal, such as a link to the way out. */
   errorAction?: ReactNode
@@ -285,7 +284,7 @@ export function Checkbox({ label, hint, value, onChange }: CheckboxProps) {
   )
 }
 
-/** Several of a fixed list, kept in the order of the list. */
+/** The chosen values stay in the order of the list. */
 export function CheckboxGroup<T extends string>(props: {
   legend: string
   options: readonly { value: T; label: ReactNode; hint: ReactNode }[]

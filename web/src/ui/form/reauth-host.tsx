@@ -1,10 +1,10 @@
 import { useEffect, useRef, useState } from 'react'
 import { setAuthHandlers } from '../../base/api.ts'
-import { lazyDialog } from '../lazy-component.tsx'
+import { lazyComponent } from '../lazy-component.tsx'
 
-const ReauthDialog = lazyDialog(() => import('./reauth-dialog.tsx'), 'ReauthDialog')
+const ReauthDialog = lazyComponent(() => import('./reauth-dialog.tsx'), 'ReauthDialog')
 
-/** Mounted once. base/api.ts asks it for the password when the server wants it, and then repeats the call. */
+/** It is mounted once. base/api.ts asks it for the password when the server wants it, and then repeats the call. */
 export function ReauthHost() {
   const [isOpen, setOpen] = useState(false)
   // Several calls may need it at once: one dialog answers them all.
