@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../contract/codes.ts'
-import type { Pair } from './language.ts'
+import type { Pair } from './pair.ts'
 
 type Values = Readonly<Record<string, string | number>>
 type Texts = Partial<Record<ErrorCode, Pair | ((values: Values) => Pair)>>

@@ -1,3 +1,4 @@
+import type { Pair } from './pair.ts'
 import { makeStore, remember, remembered } from './store.ts'
 
 export const LANGUAGES = { 'pt-BR': 'Português', en: 'English' } as const
@@ -27,7 +28,6 @@ export function usePair(): (pair: Pair) => string {
   return (pair) => pair[index]
 }
 
-export type Pair = readonly [string, string]
 // oxlint-disable-next-line typescript/no-explicit-any -- the parameters differ by text; InOneLanguage keeps their types
 type Texts = { readonly [key: string]: Pair | ((...args: any[]) => Pair) | Texts }
 type InOneLanguage<T> = {

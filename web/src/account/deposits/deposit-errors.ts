@@ -1,7 +1,8 @@
 import { ApiError } from '../../base/api.ts'
 import { useErrorText } from '../../base/error-text.ts'
 import { useFormat } from '../../base/format.ts'
-import { translations, type Pair } from '../../base/language.ts'
+import { translations } from '../../base/language.ts'
+import type { Pair } from '../../base/pair.ts'
 import type { DepositStatus, ErrorCode } from '../../contract/codes.ts'
 import { useStatusText } from '../../ui/badge.tsx'
 

@@ -1,6 +1,7 @@
 import { preciseText } from '../../base/dates.ts'
-import { translations, useLanguage, type Pair } from '../../base/language.ts'
+import { translations, useLanguage } from '../../base/language.ts'
 import { basisPointsText, moneyText } from '../../base/money.ts'
+import type { Pair } from '../../base/pair.ts'
 import type { AuditAction } from '../../contract/codes.ts'
 import { useTermLabels } from '../accounts/term-labels.ts'
 import { useLabels } from '../labels.tsx'

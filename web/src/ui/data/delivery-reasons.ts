@@ -1,5 +1,6 @@
 import { ApiError } from '../../base/api.ts'
-import { translations, type Pair } from '../../base/language.ts'
+import { translations } from '../../base/language.ts'
+import type { Pair } from '../../base/pair.ts'
 import type { ReasonCode } from '../../contract/codes.ts'
 
 // Why a delivery failed or a webhook was disabled, by the server's code.
