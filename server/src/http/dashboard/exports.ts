@@ -29,21 +29,23 @@ export const CSV_PAGE = 500
 
 export function exportRoutes(api: Api, ctx: Context): void {
   const deposits = { schema: exportDepositsRoute, config: { scope: 'deposits:read' } } as const
-  api.get('/api/deposits.csv', deposits, ({ query: { format, cursor: _, ...query }, caller }, reply) =>
-    sendCsv(ctx, reply, { name: 'deposits', format }, DEPOSIT_COLUMNS, async (core, page) => {
-      const { deposits, held, nextCursor } = await listDeposits(core, caller.accountId, { ...query, ...page })
+  api.get('/api/deposits.csv', deposits, ({ query, caller }, reply) => {
+    const { format, cursor: _, ...filter } = query
+    return sendCsv(ctx, reply, { name: 'deposits', format }, DEPOSIT_COLUMNS, async (core, page) => {
+      const { deposits, held, nextCursor } = await listDeposits(core, caller.accountId, { ...filter, ...page })
       const rows = deposits.map((deposit) => ({ ...deposit, ...(held.get(deposit.id) ?? NOTHING_HELD) }))
       return { rows, nextCursor }
-    }),
-  )
+    })
+  })
 
   const statement = { schema: exportStatementRoute, config: { scope: 'balance:read' } } as const
-  api.get('/api/statement.csv', statement, ({ query: { format, cursor: _, ...query }, caller }, reply) =>
-    sendCsv(ctx, reply, { name: 'statement', format }, LINE_COLUMNS, async (core, page) => {
-      const { lines: rows, nextCursor } = await readStatement(core, caller.accountId, { ...query, ...page })
+  api.get('/api/statement.csv', statement, ({ query, caller }, reply) => {
+    const { format, cursor: _, ...filter } = query
+    return sendCsv(ctx, reply, { name: 'statement', format }, LINE_COLUMNS, async (core, page) => {
+      const { lines: rows, nextCursor } = await readStatement(core, caller.accountId, { ...filter, ...page })
       return { rows, nextCursor }
-    }),
-  )
+    })
+  })
 }
 
 /** Tells how old the data of a report are, if a standby gave them. */
