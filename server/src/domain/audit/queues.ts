@@ -28,8 +28,7 @@ const dueCheck = `
   select 'check ' || k.subject, format('is only due at %s', k.due_at)
   from checks k where k.kind <> 'charge' and k.due_at > ${NOW} + ${PATIENCE}`
 
-// The charge of the account that can be or was paid has its external id. Another may have that of a charge that was paid
-// late.
+// A charge that can be or was paid has its external id. If it was paid late, another charge may have it.
 const externalId = `
   select 'charge ' || ${hex('c.id')} as subject, format('is %s with external id %s, which %s', c.status, c.external_id,
     case when i.charge_id is null then 'no charge has' else 'belongs to charge ' || ${hex('i.charge_id')} end) as text
