@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { freePort } from '../../scripts/free-port.mjs'
 import { openListener, webhooksListenCommand, type ListenOptions } from '../src/commands/webhooks-listen.ts'
 import { makeSigningSecret, signMessage } from '../src/domain/webhooks/signature.ts'
-import { startChild } from './process.ts'
+import { runCli, startChild } from './process.ts'
 import { until } from './world.ts'
 
 const SECRET = makeSigningSecret()
@@ -164,13 +164,19 @@ test('a sender that breaks off is reported, and the next one is served', async (
 })
 
 test.each<[ListenOptions, string]>([
-  [{ port: 70_000 }, '--port must be a whole number from 1 to 65535'],
-  [{ status: 100 }, '--status must be a whole number from 200 to 599'],
   [{ secret: 'gk_test_abc' }, '--secret must be the whole whsec_…'],
   [{ secret: 'whsec_' }, '--secret must be the whole whsec_…'],
 ])('%j is refused in one line', async (options, line) => {
   const silent = { print: () => {}, say: () => {}, loadRemote: () => undefined }
   await expect(webhooksListenCommand(silent, { port: 0, ...options })).rejects.toThrow(line)
+})
+
+test.each([
+  ['--port', '70000', 'It must be a whole number from 1 to 65535.'],
+  ['--status', '100', 'It must be a whole number from 200 to 599.'],
+])('%s %s is refused', async (option, value, line) => {
+  const refused = await runCli(['webhooks', 'listen', option, value], {})
+  expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining(line)])
 })
 
 test('a port that is taken is refused with what to do', async () => {

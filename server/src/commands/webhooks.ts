@@ -9,16 +9,7 @@ import {
   DEFAULT_OVERLAP_SECONDS,
 } from '../domain/webhooks/webhooks.ts'
 import { apiAction, type Answer, type Api, type WithAccount } from './api.ts'
-import {
-  addCommand,
-  AS_JSON,
-  commaSeparated,
-  id,
-  OF_ACCOUNT,
-  ONLY_ACCOUNT,
-  positive,
-  wholeNumber,
-} from './arguments.ts'
+import { addCommand, AS_JSON, commaSeparated, id, OF_ACCOUNT, ONLY_ACCOUNT, wholeNumber } from './arguments.ts'
 import { accountColumn, cut, json, moment } from './format.ts'
 import { printList, printOne, type JsonOption, type Terminal } from './terminal.ts'
 import { webhooksListenCommand } from './webhooks-listen.ts'
@@ -49,9 +40,9 @@ To try webhooks in sandbox mode:
     .action(apiAction(terminal, addWebhook))
   addCommand(webhooks, 'listen', '--status 500   # shows the retries')
     .description('run a receiver that prints each delivery and verifies its signature')
-    .option('--port <port>', 'port to listen on (default: 4747)', positive)
+    .option('--port <port>', 'port to listen on (default: 4747)', wholeNumber({ min: 1, max: 65_535 }))
     .option('--secret <whsec>', 'signing secret to verify deliveries with')
-    .option('--status <code>', 'HTTP status to answer (default: 200)', positive)
+    .option('--status <code>', 'HTTP status to answer (default: 200)', wholeNumber({ min: 200, max: 599 }))
     .action((options) => webhooksListenCommand(terminal, options))
   addCommand(webhooks, 'list', '--email ana@loja.example')
     .description('list webhooks with their state')

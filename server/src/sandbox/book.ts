@@ -15,7 +15,7 @@ export type Cob = {
   valor: { original: string; modalidadeAlteracao?: number }
   chave: string
   pixCopiaECola: string
-  devedor?: Record<string, string>
+  devedor?: { nome: string; cpf?: string | undefined; cnpj?: string | undefined }
   solicitacaoPagador?: string
   infoAdicionais?: { nome: string; valor: string }[]
 }

@@ -1,107 +1,82 @@
+import { z } from 'zod'
 import { MAX_CENTS, centsFromDecimal } from '../base/money.ts'
-import { isRecord, violation, type Violation } from './answer.ts'
+import { violation, type Violation } from './answer.ts'
 import type { Cob } from './book.ts'
-
-// Fields that API Pix does not know are ignored.
-export type ChargeFields = {
-  expiracao?: number
-  valor?: Cob['valor']
-  chave?: string
-  devedor?: Record<string, string>
-  solicitacaoPagador?: string
-  infoAdicionais?: { nome: string; valor: string }[]
-}
-
-const AMOUNT = /^\d{1,10}\.\d{2}$/
-const EXPIRY_DEFAULT_SECONDS = 86_400
-const EXPIRY_MAX_SECONDS = 2 ** 31 - 1
-const NOTES_MAX = 50
 
 // Lengths are counted in code points, as JSON Schema does.
 export const isText = (value: unknown, max: number, min = 0): value is string =>
   typeof value === 'string' && value.length <= max * 2 && Array.from(value).length <= max && value.length >= min
 
 export function isAmount(value: unknown): value is string {
-  return typeof value === 'string' && AMOUNT.test(value) && isPositive(centsFromDecimal(value))
+  if (typeof value !== 'string' || !/^\d{1,10}\.\d{2}$/.test(value)) return false
+  const cents = centsFromDecimal(value)
+  return cents > 0 && cents <= MAX_CENTS
 }
+
+const text = (max: number, min: number, rule: string) => z.custom<string>((value) => isText(value, max, min), rule)
+const digits = (pattern: RegExp) => z.string().regex(pattern)
+
+const OBJECT = 'Deve ser um objeto.'
+const EXPIRY = 'Deve ser um inteiro maior que zero.'
+const NOTES = 'Deve ter até 50 pares de nome (até 50) e valor (até 200).'
+const nome = text(200, 1, OBJECT)
+
+// What a client may set on a charge. Fields that API Pix does not know are ignored.
+const creation = z.object({
+  calendario: z.object(
+    {
+      expiracao: z
+        .int(EXPIRY)
+        .positive(EXPIRY)
+        .max(2 ** 31 - 1, EXPIRY)
+        .optional(),
+    },
+    OBJECT,
+  ),
+  valor: z.object(
+    {
+      original: z.custom<string>(isAmount, 'Deve ter a forma 0.00 e ser maior que zero.'),
+      modalidadeAlteracao: z.literal([0, 1], 'Deve ser 0 ou 1.').optional(),
+      retirada: z.never('Saque e troco não são oferecidos.').optional(),
+    },
+    OBJECT,
+  ),
+  chave: text(77, 1, 'Deve ter de 1 a 77 caracteres.'),
+  devedor: z
+    .union(
+      [
+        z.object({ cpf: digits(/^\d{11}$/), cnpj: z.never().optional(), nome }),
+        z.object({ cnpj: digits(/^[0-9A-Z]{14}$/), cpf: z.never().optional(), nome }),
+      ],
+      'Deve ter nome e ou cpf ou cnpj.',
+    )
+    .optional(),
+  solicitacaoPagador: text(140, 0, 'Deve ter até 140 caracteres.').optional(),
+  infoAdicionais: z
+    .array(z.object({ nome: text(50, 0, NOTES), valor: text(200, 0, NOTES) }), NOTES)
+    .max(50, NOTES)
+    .optional(),
+  loc: z.object({ id: z.never('A location referida não existe.') }).optional(),
+})
+
+const revision = creation.partial()
+
+export type ChargeFields = { expiracao?: number } & Partial<
+  Pick<Cob, 'valor' | 'chave' | 'devedor' | 'solicitacaoPagador' | 'infoAdicionais'>
+>
 
 export function readChargeFields(body: unknown, mode: 'create' | 'revise'): ChargeFields | Violation[] {
-  if (!isRecord(body)) return [violation('cob', 'O corpo deve ser um objeto JSON.')]
-  const violations: Violation[] = []
-  if (mode === 'create') {
-    for (const name of ['calendario', 'valor', 'chave']) {
-      if (body[name] === undefined) violations.push(violation(`cob.${name}`, 'É obrigatório.'))
-    }
-  }
-  const fields: ChargeFields = {
-    ...readCalendar(body['calendario'], mode, violations),
-    ...readValue(body['valor'], violations),
-    ...readDebtor(body['devedor'], violations),
-    ...readNotes(body['infoAdicionais'], violations),
-  }
-  const { chave, solicitacaoPagador } = body
-  if (isText(chave, 77, 1)) fields.chave = chave
-  else if (chave !== undefined) violations.push(violation('cob.chave', 'Deve ter de 1 a 77 caracteres.', chave))
-  if (isText(solicitacaoPagador, 140)) fields.solicitacaoPagador = solicitacaoPagador
-  else if (solicitacaoPagador !== undefined) {
-    violations.push(violation('cob.solicitacaoPagador', 'Deve ter até 140 caracteres.', solicitacaoPagador))
-  }
-  if (body['loc'] !== undefined) violations.push(violation('cob.loc.id', 'A location referida não existe.'))
-  return violations.length > 0 ? violations : fields
+  const { data, error } = (mode === 'create' ? creation : revision).safeParse(body)
+  if (!data) return error.issues.map((issue) => violationOf(body, issue))
+  const { calendario, ...fields } = data
+  const expiracao = calendario?.expiracao
+  return { ...fields, ...(expiracao !== undefined && { expiracao }) } as ChargeFields
 }
 
-const isPositive = (cents: number): boolean => cents > 0 && cents <= MAX_CENTS
-
-function readCalendar(value: unknown, mode: 'create' | 'revise', violations: Violation[]): ChargeFields {
-  if (value === undefined) return {}
-  if (!isRecord(value)) return refuse(violations, 'cob.calendario', 'Deve ser um objeto.')
-  const expiracao = value['expiracao'] ?? (mode === 'create' ? EXPIRY_DEFAULT_SECONDS : undefined)
-  if (expiracao === undefined) return {}
-  if (Number.isInteger(expiracao) && Number(expiracao) > 0 && Number(expiracao) <= EXPIRY_MAX_SECONDS) {
-    return { expiracao: Number(expiracao) }
-  }
-  return refuse(violations, 'cob.calendario.expiracao', 'Deve ser um inteiro maior que zero.', expiracao)
-}
-
-function readValue(value: unknown, violations: Violation[]): ChargeFields {
-  if (value === undefined) return {}
-  if (!isRecord(value)) return refuse(violations, 'cob.valor', 'Deve ser um objeto.')
-  const { original, modalidadeAlteracao, retirada } = value
-  if (retirada !== undefined) violations.push(violation('cob.valor.retirada', 'Saque e troco não são oferecidos.'))
-  if (modalidadeAlteracao !== undefined && modalidadeAlteracao !== 0 && modalidadeAlteracao !== 1)
-    return refuse(violations, 'cob.valor.modalidadeAlteracao', 'Deve ser 0 ou 1.')
-  if (isAmount(original)) {
-    return { valor: { original, ...(modalidadeAlteracao === undefined ? {} : { modalidadeAlteracao }) } }
-  }
-  return refuse(violations, 'cob.valor.original', 'Deve ter a forma 0.00 e ser maior que zero.', original)
-}
-
-function readDebtor(value: unknown, violations: Violation[]): ChargeFields {
-  if (value === undefined) return {}
-  if (isRecord(value) && isText(value['nome'], 200, 1)) {
-    const { cpf, cnpj, nome } = value
-    if (cnpj === undefined && typeof cpf === 'string' && /^\d{11}$/.test(cpf)) return { devedor: { cpf, nome } }
-    if (cpf === undefined && typeof cnpj === 'string' && /^[0-9A-Z]{14}$/.test(cnpj)) return { devedor: { cnpj, nome } }
-  }
-  return refuse(violations, 'cob.devedor', 'Deve ter nome e ou cpf ou cnpj.')
-}
-
-function readNotes(value: unknown, violations: Violation[]): ChargeFields {
-  if (value === undefined) return {}
-  const notes = Array.isArray(value) && value.length <= NOTES_MAX ? value.map(readNote) : [undefined]
-  const infoAdicionais = notes.filter((note) => note !== undefined)
-  if (infoAdicionais.length === notes.length) return { infoAdicionais }
-  const rule = `Deve ter até ${NOTES_MAX} pares de nome (até 50) e valor (até 200).`
-  return refuse(violations, 'cob.infoAdicionais', rule)
-}
-
-function readNote(note: unknown): { nome: string; valor: string } | undefined {
-  if (!isRecord(note)) return undefined
-  const { nome, valor } = note
-  return isText(nome, 50) && isText(valor, 200) ? { nome, valor } : undefined
-}
-
-function refuse(violations: Violation[], ...wrong: Parameters<typeof violation>): ChargeFields {
-  violations.push(violation(...wrong))
-  return {}
+function violationOf(body: unknown, { path, message }: z.core.$ZodIssue): Violation {
+  // A list is refused as a whole.
+  const place = path.findIndex((part) => typeof part === 'number')
+  const names = place === -1 ? path : path.slice(0, place)
+  const value = names.reduce<unknown>((found, name) => (found as Record<PropertyKey, unknown> | null)?.[name], body)
+  return violation(['cob', ...names].join('.'), value === undefined ? 'É obrigatório.' : message, value)
 }

@@ -8,6 +8,7 @@ import { pageOf, parseListQuery } from './paging.ts'
 import { record, showPix, type Psp } from './psp.ts'
 
 const TXID = /^[a-zA-Z0-9]{26,35}$/
+const EXPIRY_DEFAULT_SECONDS = 86_400
 const REMOVED = 'REMOVIDA_PELO_USUARIO_RECEBEDOR'
 
 // PUT /cob/{txid}. API Pix has no 409: a txid in use is refused with 400, even if the body is the same.
@@ -71,8 +72,8 @@ export function listCharges(psp: Psp, call: Call): Answer {
       createdAtMs >= query.fromMs &&
       createdAtMs <= query.untilMs &&
       (!filters.has('status') || filters.get('status') === cob.status) &&
-      (!filters.has('cpf') || filters.get('cpf') === cob.devedor?.['cpf']) &&
-      (!filters.has('cnpj') || filters.get('cnpj') === cob.devedor?.['cnpj']) &&
+      (!filters.has('cpf') || filters.get('cpf') === cob.devedor?.cpf) &&
+      (!filters.has('cnpj') || filters.get('cnpj') === cob.devedor?.cnpj) &&
       filters.get('locationPresente') !== 'false',
   )
   const { items, parametros } = pageOf(query, found)
@@ -81,7 +82,7 @@ export function listCharges(psp: Psp, call: Call): Answer {
 }
 
 function makeCob(psp: Psp, txid: string, fields: ChargeFields): Cob {
-  const { expiracao = 0, valor = { original: '' }, chave = '', ...optional } = fields
+  const { expiracao = EXPIRY_DEFAULT_SECONDS, valor = { original: '' }, chave = '', ...optional } = fields
   const criacao = psp.now().toISOString()
   // Nobody fetches it. A bare host would not match `format: uri`.
   const location = `localhost:${psp.port}/qr/v2/${randomBytes(16).toString('hex')}`

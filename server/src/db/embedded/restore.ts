@@ -3,7 +3,6 @@ import { dirname, join } from 'node:path'
 import { OperatorError } from '../../base/operator-error.ts'
 import { withClient } from '../connect.ts'
 import { findMissingMigrations } from '../migrate.ts'
-import { withHomeAside } from './aside.ts'
 import {
   copyFile,
   damaged,
@@ -16,10 +15,9 @@ import {
 } from './backup-files.ts'
 import { flush } from './binaries.ts'
 import { checkReach, chooseOwner, prepareHome } from './home.ts'
-import { withHomeLock } from './lock.ts'
 import { readRunning } from './postmaster.ts'
 import { ifExists } from './process.ts'
-import { openEmbedded } from './server.ts'
+import { openEmbedded, withHomeAside, withHomeLock } from './server.ts'
 
 type Options = {
   directory: string

@@ -1,5 +1,6 @@
+import { tryLock, waitToRetry } from '../../base/directory-lock.ts'
 import { OperatorError } from '../../base/operator-error.ts'
-import { readFile, readdir } from 'node:fs/promises'
+import { readFile, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { provideBinaries, removeOldBinaries } from './binaries.ts'
@@ -15,9 +16,8 @@ import {
   removeLeftovers,
   resetPassword,
 } from './home.ts'
-import { withHomeLock } from './lock.ts'
 import { findPostmaster, readRunning, startPostmaster, stopPostmaster } from './postmaster.ts'
-import { codeOf, ifExists } from './process.ts'
+import { codeOf, hasPid, ifExists } from './process.ts'
 import { attach, type Attachment } from './attachment.ts'
 
 /** A PostgreSQL of our own, shared by all processes of one home. */
@@ -167,4 +167,58 @@ function explain(home: string, error: unknown): unknown {
 
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
+}
+
+const SAY_AFTER_MS = 1_000
+
+export async function withHomeLock<T>(
+  options: { home: string; waitMs: number; say: (line: string) => void },
+  work: () => Promise<T>,
+): Promise<T> {
+  const { home, waitMs, say } = options
+  const began = performance.now()
+  for (let said = false; ; await waitToRetry()) {
+    const lock = await tryLock(home)
+    if ('release' in lock) {
+      try {
+        return await work()
+      } finally {
+        await lock.release()
+      }
+    }
+    const { pid } = lock.heldBy
+    const waitedMs = performance.now() - began
+    if (waitedMs > waitMs)
+      throw new OperatorError(`The process ${pid} has been starting or stopping the database in ${home} for too long`)
+    if (!said && waitedMs > SAY_AFTER_MS) {
+      said = true
+      say(`Waiting for the process ${pid}, which starts or stops the database…`)
+    }
+  }
+}
+
+/**
+ * Runs `work` with a second home in a folder of the home. Afterwards the folder is removed, with the database in it and
+ * what killed processes left: `work` moves out what it keeps.
+ */
+export async function withHomeAside<Result>(
+  home: string,
+  prefix: string,
+  work: (aside: string) => Promise<Result>,
+): Promise<Result> {
+  for (const name of await readdir(home))
+    if (name.startsWith(prefix) && !hasPid(Number(name.slice(prefix.length)))) await stopAndRemove(join(home, name))
+  const aside = await prepareHome(join(home, `${prefix}${process.pid}`))
+  try {
+    return await work(aside)
+  } finally {
+    await stopAndRemove(aside)
+  }
+}
+
+async function stopAndRemove(home: string): Promise<void> {
+  const data = join(home, 'data')
+  const running = await readRunning(data)
+  if (running) await stopPostmaster(data, running.pid)
+  await rm(home, { recursive: true, force: true, maxRetries: 3 })
 }

@@ -2,14 +2,12 @@ import { readdir, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { OperatorError } from '../../base/operator-error.ts'
 import { migrate, requireMigrated } from '../migrate.ts'
-import { withHomeAside } from './aside.ts'
 import { flush, provideBinaries } from './binaries.ts'
 import { copyTables } from './copy-tables.ts'
 import { chooseOwner, keepPassword, ownDirectory, prepareHome, readPassword, UPGRADED } from './home.ts'
-import { withHomeLock } from './lock.ts'
 import { readRunning, stopPostmaster } from './postmaster.ts'
 import { ifExists } from './process.ts'
-import { ensureRunning, openEmbedded, readMajor, superuserUrl } from './server.ts'
+import { ensureRunning, openEmbedded, readMajor, superuserUrl, withHomeAside, withHomeLock } from './server.ts'
 
 type Options = {
   home: string
