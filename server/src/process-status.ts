@@ -4,7 +4,7 @@ import type { Context } from './domain/context.ts'
 /** What a process tells of itself, for `guiche top` and `guiche doctor`. */
 const processStatus = z.object({
   mode: z.enum(['test', 'live']),
-  /** From 0 to 1. */
+  /** How busy the event loop was, from 0 to 1. */
   eventLoop: z.number(),
   memoryBytes: z.number(),
   pool: z.object({ max: z.number(), inUse: z.number(), idle: z.number(), waiting: z.number() }),

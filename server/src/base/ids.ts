@@ -65,7 +65,7 @@ export function isUuid(text: string): boolean {
   return /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i.test(text)
 }
 
-/** As long for any value of that many bytes. */
+/** Padded, so that all values of that many bytes have one length. */
 export function base62(bytes: Buffer): string {
   const width = Math.ceil((bytes.length * 8) / Math.log2(62))
   let rest = BigInt(`0x${bytes.toString('hex')}`)

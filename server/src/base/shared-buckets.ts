@@ -154,7 +154,7 @@ export function makeOwnBuckets(): SharedBuckets {
 type Group = {
   nowMs(): number
   isAlone(): boolean
-  /** 0: together with the others. Otherwise how many take each their own. */
+  /** 0: together with the others. Otherwise alone, as one of so many processes. */
   apart(): number
   add(member: Member): void
   report(): Promise<void>

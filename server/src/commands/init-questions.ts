@@ -35,7 +35,7 @@ export type AnswerName = keyof typeof ANSWERS
 export type Question = {
   name: AnswerName
   text: string
-  /** A person reads it before the question. */
+  /** A person reads this before the question. */
   advice?: string
   /** Empty: nothing is set. Undefined: an answer is required. */
   fallback?: string | undefined

@@ -34,7 +34,7 @@ import { topCommand } from './top.ts'
 import { upgradeDatabaseCommand } from './upgrade-database.ts'
 import { webhookCommands } from './webhooks.ts'
 
-/** Tests pass their own. */
+/** What a command uses of the process. Tests pass their own. */
 export type Surroundings = {
   stdout: Screen
   stderr: Screen

@@ -61,7 +61,7 @@ export function printChange(terminal: Terminal, work: (core: Core, change: Chang
   return databaseAction(terminal, async (core, _, change: Change) => terminal.print(await work(core, change)))
 }
 
-/** Null: to be generated. */
+/** Null if it is to be generated. */
 async function readPassword(terminal: Terminal, options: { passwordStdin?: boolean }): Promise<string | null> {
   return options.passwordStdin ? (await terminal.readInput()).replace(/\r?\n$/, '') : null
 }

@@ -84,7 +84,7 @@ function refuse(...reason: Parameters<typeof makeReason>): UrlRefusal {
 export type Networks = {
   /** Undefined if it is allowed. `plain`: without TLS. */
   refusal(address: string, options: { plain: boolean }): Reason | undefined
-  /** Whether or not it is allowed. */
+  /** True for a private address, whether or not it is allowed. */
   isPrivate(address: string): boolean
   /** Internal names and plain http may be right. */
   allowsSome: boolean

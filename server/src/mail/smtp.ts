@@ -40,7 +40,7 @@ export function makeSmtpMailer({ from, log, ...server }: SmtpServer & { from: st
   }
 }
 
-/** Sends nothing. */
+/** Connects and signs in, and sends nothing. */
 export async function trySmtp(server: SmtpServer): Promise<void> {
   const transport = openTransport(server)
   try {

@@ -23,7 +23,7 @@ export type Manifest = {
   files: FileEntry[]
 }
 
-/** In bytes. */
+/** Both are in bytes. */
 export type CopyProgress = (done: number, all: number) => void
 
 type Found = { path: string; mode: number; size: number; isDirectory: boolean }
@@ -105,7 +105,7 @@ export async function writeNew(path: string, content: Buffer, mode: number): Pro
   return { size: content.length, sha256: createHash('sha256').update(content).digest('hex') }
 }
 
-/** Exact, whatever the umask. */
+/** Sets the exact mode, whatever the umask is. */
 async function create({ to, mode, owner }: Pick<Copy, 'to' | 'mode' | 'owner'>): Promise<FileHandle> {
   const file = await open(to, 'wx', 0o600)
   await file.chmod(mode)

@@ -31,7 +31,7 @@ type Options = {
   signal?: AbortSignal
 }
 
-/** The start writes a checkpoint. */
+/** The start writes a checkpoint, which takes as long as the disk needs. */
 const QUERY_TIMEOUT_MS = 10 * 60_000
 const CONTROL_FILE = 'data/global/pg_control'
 /** Written a few times a minute, so two reads in a row rarely differ. */

@@ -53,7 +53,7 @@ export async function provideBinaries(options: {
   )
 }
 
-/** Only while no database runs. */
+/** Call it only while no database runs. */
 export async function removeOldBinaries(home: string, currentBin: string): Promise<void> {
   for (const name of await readdir(home)) {
     const path = join(home, name)

@@ -38,7 +38,7 @@ export async function run(
   })
 }
 
-/** None unless we are root. */
+/** Changes nothing unless we are root. */
 export function identity(owner: Owner | undefined): { uid?: number; gid?: number } {
   return owner && process.getuid?.() === 0 ? { uid: owner.uid, gid: owner.gid } : {}
 }

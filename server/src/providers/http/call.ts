@@ -47,7 +47,7 @@ export function startDeadline(ms: number, onBehalfOf?: string): Deadline {
 export type Reply<Body> = { kind: 'ok'; body: Body } | NotOk
 export type NotOk =
   | Refused
-  /** 429: not done. */
+  /** A 429: the provider did nothing. */
   | { kind: 'busy'; retryAfterMs: number }
   | Failed
 /** `isFromProvider`: not written by a proxy before it. */

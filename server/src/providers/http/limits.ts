@@ -335,7 +335,7 @@ type Next = { queue: Queue; mayUseReserve: boolean }
 
 function makeTurns(perSecond: number) {
   const quietMs = (QUIET_TURNS * 1000) / perSecond
-  // The latest turn last.
+  // By queue, with the latest turn last.
   const served = new Map<string, { turn: number; atMs: number }>()
   const priorityTurn: Record<Priority, number> = { write: 0, read: 0, background: 0 }
   let turn = 0

@@ -313,7 +313,7 @@ export const instant = z
 export function parseMessage<Body>(schema: z.ZodType<Body>, json: unknown, description: string): Body {
   const parsed = schema.safeParse(json)
   if (parsed.success) return parsed.data
-  // Values may hold anything.
+  // Shows field names only, because values may hold anything.
   const fields = parsed.error.issues.slice(0, 3).map((issue) => issue.path.join('.') || 'the whole message')
   throw new MalformedResponse(`does not match ${description}: ${fields.join(', ')}`)
 }

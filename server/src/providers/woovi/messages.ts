@@ -265,7 +265,7 @@ function readExpiry(body: z.infer<typeof charge>, isNeeded: boolean): Date {
   if (body.expiresDate) return body.expiresDate
   if (body.createdAt && body.expiresIn) return new Date(body.createdAt.getTime() + body.expiresIn * 1000)
   if (isNeeded) throw new MalformedResponse('no date of expiry')
-  // The state needs no date.
+  // A query for the state needs no date.
   return new Date(0)
 }
 
