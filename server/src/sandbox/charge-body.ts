@@ -22,42 +22,45 @@ const NOTES = 'Deve ter até 50 pares de nome (até 50) e valor (até 200).'
 const nome = text(200, 1, OBJECT)
 
 // What a client may set on a charge. Fields that API Pix does not know are ignored.
-const creation = z.object({
-  calendario: z.object(
-    {
-      expiracao: z
-        .int(EXPIRY)
-        .positive(EXPIRY)
-        .max(2 ** 31 - 1, EXPIRY)
-        .optional(),
-    },
-    OBJECT,
-  ),
-  valor: z.object(
-    {
-      original: z.custom<string>(isAmount, 'Deve ter a forma 0.00 e ser maior que zero.'),
-      modalidadeAlteracao: z.literal([0, 1], 'Deve ser 0 ou 1.').optional(),
-      retirada: z.never('Saque e troco não são oferecidos.').optional(),
-    },
-    OBJECT,
-  ),
-  chave: text(77, 1, 'Deve ter de 1 a 77 caracteres.'),
-  devedor: z
-    .union(
-      [
-        z.object({ cpf: digits(/^\d{11}$/), cnpj: z.never().optional(), nome }),
-        z.object({ cnpj: digits(/^[0-9A-Z]{14}$/), cpf: z.never().optional(), nome }),
-      ],
-      'Deve ter nome e ou cpf ou cnpj.',
-    )
-    .optional(),
-  solicitacaoPagador: text(140, 0, 'Deve ter até 140 caracteres.').optional(),
-  infoAdicionais: z
-    .array(z.object({ nome: text(50, 0, NOTES), valor: text(200, 0, NOTES) }), NOTES)
-    .max(50, NOTES)
-    .optional(),
-  loc: z.object({ id: z.never('A location referida não existe.') }).optional(),
-})
+const creation = z.object(
+  {
+    calendario: z.object(
+      {
+        expiracao: z
+          .int(EXPIRY)
+          .positive(EXPIRY)
+          .max(2 ** 31 - 1, EXPIRY)
+          .optional(),
+      },
+      OBJECT,
+    ),
+    valor: z.object(
+      {
+        original: z.custom<string>(isAmount, 'Deve ter a forma 0.00 e ser maior que zero.'),
+        modalidadeAlteracao: z.literal([0, 1], 'Deve ser 0 ou 1.').optional(),
+        retirada: z.never('Saque e troco não são oferecidos.').optional(),
+      },
+      OBJECT,
+    ),
+    chave: text(77, 1, 'Deve ter de 1 a 77 caracteres.'),
+    devedor: z
+      .union(
+        [
+          z.object({ cpf: digits(/^\d{11}$/), cnpj: z.never().optional(), nome }),
+          z.object({ cnpj: digits(/^[0-9A-Z]{14}$/), cpf: z.never().optional(), nome }),
+        ],
+        'Deve ter nome e ou cpf ou cnpj.',
+      )
+      .optional(),
+    solicitacaoPagador: text(140, 0, 'Deve ter até 140 caracteres.').optional(),
+    infoAdicionais: z
+      .array(z.object({ nome: text(50, 0, NOTES), valor: text(200, 0, NOTES) }), NOTES)
+      .max(50, NOTES)
+      .optional(),
+    loc: z.object({ id: z.never('A location referida não existe.') }).optional(),
+  },
+  'O corpo deve ser um objeto JSON.',
+)
 
 const revision = creation.partial()
 
