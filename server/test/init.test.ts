@@ -130,7 +130,7 @@ test('a PFX file is opened with its password before it is accepted', async () =>
     ...API_PIX,
     ['Client certificate', join(files, 'a.pfx')],
     ['Password', 'of another file'],
-    ['PROVIDER_BANK_PFX cannot be opened', 'of the file'],
+    ['PROVIDER_MY_BANK_PFX cannot be opened', 'of the file'],
     NO_MAIL,
   ])
   expect([code, shown.includes('of the file')]).toEqual([0, false])
