@@ -1,6 +1,6 @@
 // `npm test`: what must hold before a change goes in, in minutes. With arguments, only the tests that they name:
 // `npm test -- settle` runs test/settle.test.ts. `npm run test:long`: what takes longer by nature (test/long/), and the
-// tests of the server again on Debian's PostgreSQL.
+// tests of what PostgreSQL does, on Debian's.
 
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -17,10 +17,23 @@ const CHROMIUM_PLACES = [
   '/Applications/Chromium.app/Contents/MacOS/Chromium',
 ]
 
+// The tests whose subject is SQL: the schema, locks, and the statements of the domain. What the others add reads and
+// writes single rows, which every PostgreSQL does alike.
+const SQL_TESTS = [
+  'account-ids accounts admission audit audit-log audit-refunds checks clock dashboard-lists dashboard-overview',
+  'deposits event-search exceptions failed-charges insert-rows intents keys ledger ledger-refunds lists',
+  'matched-payments migrate migration-rules payment-events presence privacy purge received-list reconcile',
+  'reconcile-closings reconcile-statements refund-end refund-undone refunds reports-standby round-trips',
+  'round-trips-deliver round-trips-hints round-trips-settle schema seed settle shared-limits stock-postgres',
+  'webhooks',
+].flatMap((line) => line.split(' ').map((name) => `server/test/${name}.test.ts`))
+
 const began = performance.now()
 const isLong = process.argv[2] === '--long'
 const named = process.argv.slice(isLong ? 3 : 2)
 ensureNode()
+const gone = SQL_TESTS.filter((path) => !existsSync(join(root, path)))
+if (gone.length > 0) fail(`SQL_TESTS in scripts/test.mjs names ${gone.join(', ')}, which do not exist.`)
 await ensureInstalled()
 await ensureBuilt()
 const chromium = findChromium()
@@ -46,8 +59,7 @@ async function testLong() {
     process.stderr.write('\nThe tests on Debian’s PostgreSQL are skipped: install it (apt-get install postgresql).\n')
     return [long].filter(({ code }) => code !== 0)
   }
-  // Pages reach the database only through the API, so their tests would show nothing new.
-  const args = ['--project', 'server', '--exclude', '**/*-browser.test.ts']
+  const args = ['--project', 'server', ...SQL_TESTS]
   const stock = await runTests('tests on Debian’s PostgreSQL', args, { GUICHE_TEST_POSTGRES: 'stock' })
   return [long, stock].filter(({ code }) => code !== 0)
 }
