@@ -2,7 +2,20 @@ import { BaseSequencer, type Reporter, type TestModule, type TestSpecification }
 import { defineConfig } from 'vitest/config'
 
 /** What takes longest. Vitest knows it by itself from the second run on; a fresh clone does not. */
-const SLOWEST = ['lifecycle', 'money-proof', 'dashboard-pages-browser', 'package', 'payment-browser', 'sign-in-browser']
+const SLOWEST = [
+  'backup',
+  'package',
+  'alerts',
+  'lifecycle',
+  'money-proof',
+  'roles',
+  'dashboard-pages-browser',
+  'sign-in-browser',
+  'payment-browser',
+  'developers-browser',
+  'dashboard-deposits-browser',
+  'lists-browser',
+]
 
 /** The longest files first, so that none of them runs alone at the end. */
 class SlowestFirst extends BaseSequencer {

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import {
   appendFileSync,
@@ -134,7 +135,8 @@ test('a backup goes into a new or empty directory outside of the home', async ()
 })
 
 test('a restore refuses a home with a database, and leaves it alone', async () => {
-  const { backup, home } = await stoppedBackup()
+  const { backup } = await stoppedBackup()
+  const home = preparedHome()
   const before = readFileSync(join(home, 'data/global/pg_control'))
   const refused = await runCli(['restore', backup], { GUICHE_HOME: home })
   expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('it holds data') })
@@ -195,13 +197,21 @@ test('with DATABASE_URL, backup and restore refuse and name the page that helps'
   expect(await runCli(['restore', place], env)).toMatchObject({ code: 1, stderr: expect.stringContaining('unset it') })
 })
 
-/** Of a service that does not run. */
+let kept: Promise<string> | undefined
+
+/** Of a service that does not run. It is made once, and copied for each test. */
 async function stoppedBackup() {
-  const [home, place] = [preparedHome(), temporaryHome()]
+  const place = temporaryHome()
   const backup = join(place, 'backup')
+  execFileSync('cp', ['-a', await (kept ??= keepBackup()), backup])
+  return { place, backup }
+}
+
+async function keepBackup(): Promise<string> {
+  const [home, backup] = [preparedHome(), join(inject('scratch'), 'kept-backup')]
   writeFileSync(join(home, 'secret-key'), `${'a'.repeat(64)}\n`, { mode: 0o600 })
   expect(await runCli(['backup', backup], { GUICHE_HOME: home })).toMatchObject({ code: 0 })
-  return { home, place, backup }
+  return backup
 }
 
 /** A process that gets the signal in the middle of its copy. */

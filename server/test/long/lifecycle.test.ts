@@ -89,20 +89,6 @@ test('a command beside a running service shares its database, and alone starts a
   expect(isDatabaseRunning(home)).toBe(false)
 })
 
-test('a service whose port is taken says so, ends, and leaves no database running', async () => {
-  const home = temporaryHome()
-  const taken = createServer().listen(0, '127.0.0.1')
-  onTestFinished(() => void taken.close())
-  await once(taken, 'listening')
-  const address = taken.address()
-  const port = typeof address === 'object' ? String(address?.port) : ''
-
-  const refused = await runProcess(['start'], { GUICHE_HOME: home, PORT: port, LOG_LEVEL: 'silent' })
-  expect(refused.code).toBe(1)
-  expect(refused.stderr).toContain('the port is taken')
-  expect(isDatabaseRunning(home)).toBe(false)
-})
-
 test('the port and the host are looked at before anything is made, and named', async () => {
   const home = temporaryHome()
   const taken = createServer().listen(0, '127.0.0.1')
