@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import axe, { type AxeResults } from 'axe-core'
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core'
-import { afterAll, beforeEach, expect, onTestFinished } from 'vitest'
+import { beforeEach, expect, onTestFinished } from 'vitest'
 import { freePort } from '../../scripts/free-port.mjs'
 import type { Settings } from '../src/domain/core/settings.ts'
 import { PASSWORD } from './sign-in-client.ts'
@@ -19,10 +19,6 @@ export function useChromium(): void {
     // Developers without a browser still run everything else.
     if (isSkipped) context.skip(`there is no Chromium at ${PATH}: install it, or set CHROMIUM_PATH`)
   })
-  afterAll(async () => {
-    await (await launched)?.close()
-    launched = undefined
-  })
 }
 
 // For what comes at once on an idle machine, and must come on a busy one.
@@ -30,11 +26,11 @@ const WAIT_MS = 90_000
 
 let launched: Promise<Browser> | undefined
 
-/** One browser for the file, started when first needed. */
+/** One browser for all files of a worker, started when first needed. It ends with the worker. */
 function theBrowser(): Promise<Browser> {
   launched ??= chromium.launch({
     executablePath: PATH,
-    args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-background-networking'],
+    args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-background-networking', '--disable-gpu'],
   })
   return launched
 }
@@ -85,12 +81,35 @@ export async function enter(page: Page, { cookie }: Pick<TestSession, 'cookie'>)
   await page.context().addCookies([{ name, value, url: 'https://127.0.0.1', secure: true, httpOnly: true }])
 }
 
-export async function expectAccessible(page: Page, what: string): Promise<void> {
+/** By all rules of axe, or by those that are named. */
+export async function expectAccessible(page: Page, what: string, rules?: readonly string[]): Promise<void> {
   if (await page.evaluate('typeof axe === "undefined"')) await page.evaluate(axe.source)
-  const { violations } = (await page.evaluate('axe.run({ resultTypes: ["violations"] })')) as AxeResults
+  const options = { resultTypes: ['violations'], ...(rules && { runOnly: { type: 'rule', values: rules } }) }
+  const { violations } = await page.evaluate<AxeResults>(`(${MARK_TEXTS})(); axe.run(${JSON.stringify(options)})`)
   const found = violations.map((one) => `${one.id}: ${one.help} (${one.nodes.map((node) => node.html).join(' | ')})`)
   expect([what, found]).toEqual([what, []])
 }
+
+// To compare the colours of a text with those behind it takes longer than all other rules together, so axe looks at one
+// text of each look: whatever contrast depends on is part of it.
+const MARK_TEXTS = `() => {
+  const seen = new Set()
+  for (const element of document.querySelectorAll('body *')) {
+    const hasText = [...element.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.data.trim() !== '')
+    if (!hasText && !('value' in element)) continue
+    const { color, fontSize, fontWeight } = getComputedStyle(element)
+    const isShown = element.getBoundingClientRect().width > 1
+    const look = [element.localName, element.className, element.disabled, isShown, color, fontSize, fontWeight]
+    for (let layer = element; layer; layer = layer.parentElement) {
+      const style = getComputedStyle(layer)
+      look.push(layer.ariaDisabled, layer.inert, style.backgroundColor, style.backgroundImage, style.opacity)
+      look.push(style.visibility, style.display, style.position, style.textShadow, style.filter)
+    }
+    const isNew = seen.size < seen.add(look.join()).size
+    element.toggleAttribute('data-look', isNew)
+  }
+  axe.configure({ rules: [{ id: 'color-contrast', selector: '[data-look]' }] })
+}`
 
 /** How many pixels the page is wider than the window: anything but 0 makes a reader scroll sideways. */
 export function overflowPx(page: Page): Promise<number> {

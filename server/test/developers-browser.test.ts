@@ -1,13 +1,11 @@
 import type { Page } from 'playwright-core'
 import { expect, onTestFinished, test } from 'vitest'
-import { createAccount } from '../src/domain/accounts/accounts.ts'
 import { queryDeposit } from '../src/domain/deposits/query-deposit.ts'
 import { isWellFormedKey } from '../src/domain/accounts/api-keys.ts'
 import { startDeliverWorker } from '../src/workers/deliver.ts'
-import { expectAccessible, serve, signIn, useChromium, visit } from './chromium.ts'
+import { enter, expectAccessible, serve, useChromium, visit } from './chromium.ts'
 import { startReceiver } from './receiver.ts'
 import { bearer } from './requests.ts'
-import { PASSWORD } from './sign-in-client.ts'
 import { holds } from './webhooks-client.ts'
 import { until, type World } from './world.ts'
 
@@ -40,6 +38,7 @@ type Language = keyof typeof WORDS
 test.each(['pt-BR', 'en'] as const)('a key is made, copied and used, and never seen again (%s)', async (language) => {
   const { w, url, page, errors, answers } = await signedIn(language)
   const t = WORDS[language]
+  await page.goto(`${url}/`)
   await page.getByRole('link', { name: t.section }).click()
   await page.getByRole('button', { name: t.create }).click()
   await page.getByLabel(t.name).fill('Loja, produção')
@@ -209,11 +208,9 @@ test('a secret is rotated in the dashboard: the new one is shown once, and for a
 
 // ---- The service and somebody who uses it ----
 
-/** Signed in through the page, on the way to the section. */
 async function signedIn(language: Language) {
   const { w, url } = await serve()
-  const person = { email: 'ana@loja.example', name: 'Loja da Ana', password: PASSWORD }
-  const { accountId } = await createAccount(w.ctx, person)
+  const account = await w.account()
   const worker = startDeliverWorker(w.ctx)
   onTestFinished(() => worker.stop())
   const { page, errors } = await visit({
@@ -225,10 +222,8 @@ async function signedIn(language: Language) {
   page.on('response', (response) => {
     if (response.url().includes('/dashboard/api')) answers.push(response.text().catch(() => ''))
   })
-  await page.goto(`${url}/developers`)
-  await signIn(page, person.email)
-  await page.getByRole('heading', { name: WORDS[language].section }).waitFor()
-  return { w, url, page, errors, answers, accountId }
+  await enter(page, await w.session(account))
+  return { w, url, page, errors, answers, accountId: account.accountId }
 }
 
 function useKey(url: string, key: string): Promise<Response> {

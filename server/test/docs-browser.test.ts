@@ -11,25 +11,38 @@ const PICTURES = process.env['PICTURES']
 const WIDE = { width: 1280, height: 900 }
 const PHONE = { width: 390, height: 844 }
 const READERS = [
-  { name: 'wide', viewport: WIDE, colorScheme: 'light' },
-  { name: 'phone', viewport: PHONE, colorScheme: 'dark' },
+  { name: 'wide', viewport: WIDE, colorScheme: 'light', rules: undefined },
+  // The same elements in other colours.
+  { name: 'phone', viewport: PHONE, colorScheme: 'dark', rules: ['color-contrast'] },
 ] as const
 const PARTS = ['introduction', 'createDeposit', 'createWebhook', 'webhook-signature', 'object-Deposit', 'errors']
 
 test('the reference is accessible and not wider than the window, in the light and on a phone in the dark', async () => {
   const { url } = await serve()
-  for (const { name, ...options } of READERS) {
+  for (const { name, rules, ...options } of READERS) {
     const { page, requests, errors } = await visit(options)
     await page.goto(`${url}/docs`)
     expect(await overflowPx(page)).toBe(0)
     if (PICTURES) await takePictures(page, `${url}/docs`, name)
     await page.evaluate('for (const details of document.querySelectorAll("details")) details.open = true')
     expect(await overflowPx(page)).toBe(0)
-    await expectAccessible(page, name)
+    await expectAccessible(page, name, rules)
     // Not every browser asks for the icon.
     expect(requests.filter((path) => path !== '/icon.svg')).toEqual(['/docs'])
     expect(errors).toEqual([])
   }
+})
+
+test('a pale text is noticed, also between others that can be read', async () => {
+  const { page } = await visit({ viewport: WIDE })
+  const text = (color: string) => `<p style="color: ${color}">Text</p>`
+  const show = (colors: string[]) =>
+    page.setContent(`<html lang="en"><title>Page</title><main><h1>Page</h1>${colors.map(text).join('')}</main></html>`)
+  await show(['#333', '#333', '#444'])
+  await expectAccessible(page, 'dark')
+  await show(['#333', '#333', '#ccc', '#333'])
+  const found = ['pale', [expect.stringMatching(/^color-contrast: .*#ccc/)]]
+  await expect(expectAccessible(page, 'pale')).rejects.toMatchObject({ actual: found })
 })
 
 test('without JavaScript the reference shows an operation by its link, and the keyboard reaches every part of it', async () => {

@@ -4,7 +4,7 @@ import { query } from '../src/db/tx.ts'
 import { listExceptions } from '../src/domain/refunds/exceptions.ts'
 import { resolveException } from '../src/domain/refunds/resolve-exception.ts'
 import { runDueRefunds } from '../src/workers/refund.ts'
-import { enter, serve, signIn, useChromium, visit } from './chromium.ts'
+import { enter, serve, useChromium, visit } from './chromium.ts'
 import { makeOperator } from './operators-client.ts'
 import { holdings, OPERATOR, settleAll, strayPayment, untilMade } from './refund-steps.ts'
 import { PASSWORD } from './sign-in-client.ts'
@@ -149,17 +149,14 @@ test('an account holder who opens the console is sent home, and the server tells
 
 // ---- The service and its operator ----
 
-/** Signed in through the page. */
 async function operatorConsole() {
   const { w, url } = await serve()
-  await makeOperator(w, EMAIL)
+  const operator = await makeOperator(w, EMAIL)
   const { page, errors } = await visit({
     locale: 'pt-BR',
     viewport: { width: 1280, height: 900 },
   })
-  await page.goto(`${url}/operator`)
-  await signIn(page, EMAIL)
-  await page.getByRole('heading', { name: 'Visão geral' }).waitFor()
+  await enter(page, await w.session(operator))
   return { w, url, page, errors }
 }
 
