@@ -21,8 +21,8 @@ const CSV_FORMATS = ['csv', 'excel-br'] as const
 type CsvFormat = (typeof CSV_FORMATS)[number]
 
 const format = oneOf('format', CSV_FORMATS).default('csv')
-const exportDepositsRoute = { querystring: depositsQuery.extend({ format }) }
-const exportStatementRoute = { querystring: statementQuery.extend({ format }) }
+const exportDepositsRoute = { querystring: depositsQuery.omit({ cursor: true }).extend({ format }) }
+const exportStatementRoute = { querystring: statementQuery.omit({ cursor: true }).extend({ format }) }
 
 /** Rows per read: a short query, and some hundred kB in memory. */
 export const CSV_PAGE = 500
@@ -30,7 +30,7 @@ export const CSV_PAGE = 500
 export function exportRoutes(api: Api, ctx: Context): void {
   const deposits = { schema: exportDepositsRoute, config: { scope: 'deposits:read' } } as const
   api.get('/api/deposits.csv', deposits, ({ query, caller }, reply) => {
-    const { format, cursor: _, ...filter } = query
+    const { format, ...filter } = query
     return sendCsv(ctx, reply, { name: 'deposits', format }, DEPOSIT_COLUMNS, async (core, page) => {
       const { deposits, held, nextCursor } = await listDeposits(core, caller.accountId, { ...filter, ...page })
       const rows = deposits.map((deposit) => ({ ...deposit, ...(held.get(deposit.id) ?? NOTHING_HELD) }))
@@ -40,7 +40,7 @@ export function exportRoutes(api: Api, ctx: Context): void {
 
   const statement = { schema: exportStatementRoute, config: { scope: 'balance:read' } } as const
   api.get('/api/statement.csv', statement, ({ query, caller }, reply) => {
-    const { format, cursor: _, ...filter } = query
+    const { format, ...filter } = query
     return sendCsv(ctx, reply, { name: 'statement', format }, LINE_COLUMNS, async (core, page) => {
       const { lines: rows, nextCursor } = await readStatement(core, caller.accountId, { ...filter, ...page })
       return { rows, nextCursor }
