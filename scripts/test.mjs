@@ -24,8 +24,7 @@ const SQL_TESTS = [
   'deposits event-search exceptions failed-charges insert-rows intents keys ledger ledger-refunds lists',
   'matched-payments migrate migration-rules payment-events presence privacy purge received-list reconcile',
   'reconcile-closings reconcile-statements refund-end refund-undone refunds reports-standby round-trips',
-  'round-trips-deliver round-trips-hints round-trips-settle schema seed settle shared-limits stock-postgres',
-  'webhooks',
+  'delivery-queue large-tables schema seed settle shared-limits stock-postgres webhooks',
 ].flatMap((line) => line.split(' ').map((name) => `server/test/${name}.test.ts`))
 
 const began = performance.now()

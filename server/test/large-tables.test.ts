@@ -1,9 +1,10 @@
-import type { PoolClient, QueryConfig } from 'pg'
+import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { createWebhook } from '../src/domain/webhooks/webhooks.ts'
 import { checkDue } from '../src/workers/check.ts'
 import { makeDeliveryWindows, makeSender } from '../src/workers/deliver.ts'
 import { startReceiver } from './receiver.ts'
+import { recordStatements } from './statements.ts'
 import { world, type World } from './world.ts'
 
 const ROWS = 20_000
@@ -36,11 +37,12 @@ test('no statement on the way of a deposit, from request to webhook, reads a lar
   await live(w, account.key)
   await w.deposit(account)
   await enlarge(w)
-  const statements = await record(w, async () => {
+  const recorded = await recordStatements(w.pool, async () => {
     await live(w, account.key)
     await deliver(w)
   })
   expect(receiver.received).toHaveLength(2)
+  const statements = recorded.filter(({ text }) => /^\s*(with|select|insert|update|delete)\b/.test(text))
   expect(statements.length).toBeGreaterThan(8)
 
   const scans: string[] = []
@@ -49,7 +51,7 @@ test('no statement on the way of a deposit, from request to webhook, reads a lar
 })
 
 async function live(w: World, key: string): Promise<void> {
-  const headers = { 'x-api-key': key, 'idempotency-key': `order ${await w.count('charges')}` }
+  const headers = { 'x-api-key': key, 'idempotency-key': randomUUID() }
   const made = await w.app.inject({ method: 'POST', url: '/api/deposit', headers, payload: { value: 50_00 } })
   expect(made.statusCode).toBe(201)
   const { paymentLinkId, emv } = made.json().charge
@@ -77,31 +79,6 @@ async function enlarge(w: World): Promise<void> {
     )
   }
   await w.pool.query('analyze')
-}
-
-type Statement = { text: string; values: unknown[] }
-
-async function record({ pool }: World, work: () => Promise<void>): Promise<Statement[]> {
-  const statements: Statement[] = []
-  const watched = new Map<PoolClient, PoolClient['query']>()
-  const watch = (client: PoolClient) => {
-    if (watched.has(client)) return
-    const { query } = client
-    watched.set(client, query)
-    client.query = ((...args: unknown[]) => {
-      const [{ text, values = [] }] = args as [QueryConfig]
-      if (text && /^\s*(with|select|insert|update|delete)\b/.test(text)) statements.push({ text, values })
-      return Reflect.apply(query, client, args)
-    }) as typeof query
-  }
-  pool.on('acquire', watch)
-  try {
-    await work()
-  } finally {
-    pool.off('acquire', watch)
-    for (const [client, query] of watched) client.query = query
-  }
-  return statements
 }
 
 type Plan = {

@@ -1,21 +1,26 @@
-import type { PoolClient } from 'pg'
+import type { PoolClient, QueryConfig } from 'pg'
 import type { Pool } from '../src/db/pool.ts'
 import { until } from './world.ts'
 
+export type Statement = { text: string; values: unknown[] }
+
 /**
- * How many statements this work sends through the pool, with `begin` and `commit`. Each is a round trip. The settings
+ * The statements that this work sends through the pool, with `begin` and `commit`. Each is a round trip. The settings
  * of a new connection do not count.
  */
-export async function countStatements(pool: Pool, work: () => Promise<unknown>): Promise<number> {
+export async function recordStatements(pool: Pool, work: () => Promise<unknown>): Promise<Statement[]> {
   await until('what came before is done', async () => pool.waitingCount === 0 && pool.idleCount === pool.totalCount)
-  let count = 0
+  const statements: Statement[] = []
   const watched = new Map<PoolClient, PoolClient['query']>()
   const watch = (client: PoolClient) => {
     if (watched.has(client)) return
     const { query } = client
     watched.set(client, query)
     client.query = ((...args: unknown[]) => {
-      if (!String(args[0]).startsWith('set ')) count += 1
+      const [sent, values] = args as [string | QueryConfig, unknown]
+      const text = typeof sent === 'string' ? sent : sent.text
+      const given = typeof sent === 'string' ? values : sent.values
+      if (!text.startsWith('set ')) statements.push({ text, values: Array.isArray(given) ? given : [] })
       return Reflect.apply(query, client, args)
     }) as typeof query
   }
@@ -26,5 +31,9 @@ export async function countStatements(pool: Pool, work: () => Promise<unknown>):
     pool.off('acquire', watch)
     for (const [client, query] of watched) client.query = query
   }
-  return count
+  return statements
+}
+
+export async function countStatements(pool: Pool, work: () => Promise<unknown>): Promise<number> {
+  return (await recordStatements(pool, work)).length
 }
