@@ -1,9 +1,10 @@
 import { InvalidArgumentError, Option, type Command } from 'commander'
 import { formatReais } from '../base/money.ts'
 import { OperatorError } from '../base/operator-error.ts'
+import { columnOf } from '../db/sql-values.ts'
 import { readAccountTerms, setAccountTerms, type AccountTerms, type TermsPatch } from '../domain/accounts/terms.ts'
 import { createAccount } from '../domain/accounts/accounts.ts'
-import { TERM_NAMES, termColumn, TERMS, type TermsOverrides } from '../domain/core/terms.ts'
+import { TERM_NAMES, TERMS, type TermsOverrides } from '../domain/core/terms.ts'
 import { confirmEmail } from '../domain/users/passwords.ts'
 import { accountDataCommands } from './account-data.ts'
 import { apiAction, requireAccount, type Api } from './api.ts'
@@ -93,7 +94,7 @@ const OPTIONS = TERM_NAMES.map((key) => {
   const term = TERMS[key]
   const placeholder = term.choices ? 'who' : key.endsWith('Cents') ? 'cents' : 'n'
   const parse = term.choices ? choiceOf(term.choices.map(String)) : wholeNumber(term)
-  const flag = termColumn(key)
+  const flag = columnOf(key)
     .replace(/_cents$/, '')
     .replaceAll('_', '-')
   const option = new Option(`--${flag} <${placeholder}>`, term.words)

@@ -10,10 +10,11 @@ import { flag, integer, oneOf, origin, refusal, secret, text, url, type Env } fr
 import { recordReads, unreadVariables } from './unread-variables.ts'
 import { readDatabaseUrl } from '../db/database-url.ts'
 import { SERVICE_ROLES } from '../db/presence.ts'
+import { columnOf } from '../db/sql-values.ts'
 import { makeChargeSeal } from '../domain/core/charge-seal.ts'
 import type { SessionLimits, Settings } from '../domain/core/settings.ts'
 import { makeSecretBox } from '../domain/core/secret-box.ts'
-import { TERM_NAMES, termColumn, TERMS, type Terms } from '../domain/core/terms.ts'
+import { TERM_NAMES, TERMS, type Terms } from '../domain/core/terms.ts'
 import { loadProviders, urlsOf, type ProviderConfig } from './providers.ts'
 import { callbackSecrets, loadMetricsToken, loadSecretKeys, signInSecret } from './secrets.ts'
 
@@ -262,7 +263,7 @@ function loadTerms(env: Env): Terms {
 }
 
 function loadTerm(env: Env, name: keyof Terms): string | number | null {
-  const variable = termColumn(name).toUpperCase()
+  const variable = columnOf(name).toUpperCase()
   const term = TERMS[name]
   if (term.choices) return oneOf<string>(env, variable, term.choices.map(String), String(term.default))
   return term.default === null && !env[variable] ? null : integer(env, variable, Number(term.default), term)

@@ -1,4 +1,9 @@
-// Values in SQL as the code writes them.
+// Names and values in SQL as the code writes them.
+
+/** `feeFixedCents` is `fee_fixed_cents` in the database. */
+export function columnOf(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+}
 
 /** A time as toISOString() writes it. For lists that only show times: it costs less than to parse and write a Date. */
 export function isoTime(at: string): string {

@@ -1,20 +1,12 @@
 import { Fault, invalidField } from '../../base/fault.ts'
 import type { Cents } from '../../base/money.ts'
 import { insertRow } from '../../db/insert-rows.ts'
+import { columnOf } from '../../db/sql-values.ts'
 import { transact, type Tx } from '../../db/tx.ts'
 import { checkReason, differenceOf, writeAudit, type Actor } from '../core/audit-log.ts'
 import { readAccountRow } from './accounts.ts'
 import type { Core } from '../core/core.ts'
-import {
-  TERM_NAMES,
-  termColumn,
-  termField,
-  TERMS,
-  termsFor,
-  termSchema,
-  type Terms,
-  type TermsOverrides,
-} from '../core/terms.ts'
+import { TERM_NAMES, termField, TERMS, termsFor, termSchema, type Terms, type TermsOverrides } from '../core/terms.ts'
 import { priceDeposit } from './pricing.ts'
 
 export type AccountTerms = {
@@ -31,7 +23,7 @@ export type TermsPatch = Partial<TermsOverrides>
 // Terms are negotiated a few times a year; the audit log has the rest.
 const MAX_HISTORY = 100
 
-const AS_JSON = `jsonb_build_object(${TERM_NAMES.map((name) => `'${name}', t.${termColumn(name)}`).join(', ')})`
+const AS_JSON = `jsonb_build_object(${TERM_NAMES.map((name) => `'${name}', t.${columnOf(name)}`).join(', ')})`
 
 export const NO_TERMS = `'${JSON.stringify(Object.fromEntries(TERM_NAMES.map((name) => [name, null])))}'::jsonb`
 
@@ -103,7 +95,7 @@ async function writeTerms(
     set_by_kind: actor.kind,
     set_by: actor.name,
     reason,
-    ...Object.fromEntries(TERM_NAMES.map((name) => [termColumn(name), terms[name]])),
+    ...Object.fromEntries(TERM_NAMES.map((name) => [columnOf(name), terms[name]])),
   })
 }
 

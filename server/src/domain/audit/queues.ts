@@ -1,6 +1,7 @@
+import { columnOf } from '../../db/sql-values.ts'
 import { EXPIRY_GRACE_MS } from '../deposits/charge-states.ts'
 import { DAY_ZONE } from '../core/business-days.ts'
-import { byOwnField, ownColumn } from '../core/own-fields.ts'
+import { byOwnField } from '../core/own-fields.ts'
 import { OVERLAP_MS } from '../reconciliation/reconcile.ts'
 import { check, hex, idMs, isHashOf, NOW, SKEW, timeMs, type Checks } from './rules.ts'
 
@@ -42,7 +43,7 @@ const externalId = `
   where (c.account_id, c.external_id) is distinct from (i.account_id, i.external_id) or c.status in ('EXPIRED', 'CANCELED', 'FAILED')`
 
 // With the default expiry, or with its own.
-const REQUEST = { ...byOwnField((name) => `c.${ownColumn(name)}`), valueCents: 'c.original_value_cents' }
+const REQUEST = { ...byOwnField((name) => `c.${columnOf(name)}`), valueCents: 'c.original_value_cents' }
 const SECONDS = `div((${timeMs('c.expires_at')} - ${idMs('c.id')})::numeric, 1000)`
 const REQUESTS = [REQUEST, { ...REQUEST, expiresInSeconds: SECONDS }]
 

@@ -1,3 +1,7 @@
+import { hexId as hex } from '../../db/sql-values.ts'
+
+export { hex }
+
 /** By name: a statement that yields a row (subject, text) for each thing that is wrong. */
 export type Checks = Record<string, string>
 
@@ -54,10 +58,6 @@ function isBroken(condition: string): string {
 
 function quote(text: string): string {
   return `'${text.replaceAll("'", "''")}'`
-}
-
-export function hex(uuid: string): string {
-  return `replace((${uuid})::text, '-', '')`
 }
 
 /** When newUuid7() made the id, in milliseconds. */

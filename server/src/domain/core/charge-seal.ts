@@ -1,7 +1,8 @@
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
 import { newSealedId } from '../../base/ids.ts'
 import type { Cents } from '../../base/money.ts'
-import { OWN_NAMES, ownColumn, type OwnFields } from './own-fields.ts'
+import { columnOf } from '../../db/sql-values.ts'
+import { OWN_NAMES, type OwnFields } from './own-fields.ts'
 
 /** The fields of a charge that never change. */
 export type ChargeFacts = OwnFields & {
@@ -54,7 +55,7 @@ function factsText(facts: ChargeFacts): string {
 
 export const FACTS_SQL = `concat_ws(' ', c.payment_link_id, c.account_id, c.original_value_cents, c.value_cents,
   c.fee_cents, (extract(epoch from c.expires_at) * 1000)::bigint,
-  ${OWN_NAMES.map((name) => `'${name}=' || to_json(c.${ownColumn(name)})::text`).join(', ')})`
+  ${OWN_NAMES.map((name) => `'${name}=' || to_json(c.${columnOf(name)})::text`).join(', ')})`
 
 /** 16 hexadecimal digits, of which the first has the bits of a UUID's variant. */
 function codeOf(key: Buffer, head: string, facts: string): string {

@@ -28,11 +28,6 @@ export type OwnFields = { [Name in OwnName]?: string | null }
 
 export const OWN_NAMES = Object.keys(OWN_FIELDS) as OwnName[]
 
-/** `externalId` is `external_id` in the database. */
-export function ownColumn(name: OwnName): string {
-  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
-}
-
 export function byOwnField<Value>(valueOf: (name: OwnName) => Value): Record<OwnName, Value> {
   return Object.fromEntries(OWN_NAMES.map((name) => [name, valueOf(name)])) as Record<OwnName, Value>
 }

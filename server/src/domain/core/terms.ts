@@ -33,11 +33,6 @@ export const TERMS: { [Name in keyof Terms]: Term<Terms[Name]> } = {
 
 export const TERM_NAMES = Object.keys(TERMS) as (keyof Terms)[]
 
-/** `feeFixedCents` is `fee_fixed_cents` in the database, and `FEE_FIXED_CENTS` in the environment. */
-export function termColumn(name: keyof Terms): string {
-  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
-}
-
 /** Amounts have no unit in the API: all are in cents. */
 export function termField(name: keyof Terms): string {
   return name.replace(/Cents$/, '')

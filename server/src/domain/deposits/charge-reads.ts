@@ -1,11 +1,11 @@
 import { Fault } from '../../base/fault.ts'
 import { isUuid, uuidFromHex } from '../../base/ids.ts'
 import type { Cents } from '../../base/money.ts'
-import { hexId, isoTime } from '../../db/sql-values.ts'
+import { columnOf, hexId, isoTime } from '../../db/sql-values.ts'
 import type { SharedRead } from '../../db/shared-reads.ts'
 import { queryOne, type Tx } from '../../db/tx.ts'
 import type { Core } from '../core/core.ts'
-import { byOwnField, ownColumn, type OwnFields } from '../core/own-fields.ts'
+import { byOwnField, type OwnFields } from '../core/own-fields.ts'
 
 export type ChargeStatus = 'PENDING' | 'COMPLETED' | 'EXPIRED' | 'CANCELED'
 
@@ -63,7 +63,7 @@ const CHARGE_FIELDS: Record<keyof StoredCharge, string> = {
   valueCents: 'c.value_cents',
   originalValueCents: 'c.original_value_cents',
   feeCents: 'c.fee_cents',
-  ...byOwnField((name) => `c.${ownColumn(name)}`),
+  ...byOwnField((name) => `c.${columnOf(name)}`),
   createdAt: 'c.created_at',
   expiresAt: 'c.expires_at',
   openingInstance: 'c.opening_instance',

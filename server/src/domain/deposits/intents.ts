@@ -5,9 +5,9 @@ import type { SharedRead } from '../../db/shared-reads.ts'
 import { autocommit, isTransient, isUniqueViolation, query, transact, type Tx } from '../../db/tx.ts'
 import type { Price } from '../accounts/pricing.ts'
 import type { Core } from '../core/core.ts'
-import { OWN_NAMES, ownColumn, type OwnFields } from '../core/own-fields.ts'
+import { OWN_NAMES, type OwnFields } from '../core/own-fields.ts'
 import { CHARGE_COLUMNS, type StoredCharge } from './charge-reads.ts'
-import { hexId } from '../../db/sql-values.ts'
+import { columnOf, hexId } from '../../db/sql-values.ts'
 
 /** A deposit that was asked for. It is stored before the provider is asked, so that a crash leaves us its txid. */
 export type Intent = { charge: NewCharge; idempotency: Idempotency | null }
@@ -101,7 +101,7 @@ const STORED_COLUMNS: Columns<Intent> = {
   original_value_cents: ['bigint', ({ charge }) => charge.originalValueCents],
   value_cents: ['bigint', ({ charge }) => charge.valueCents],
   fee_cents: ['bigint', ({ charge }) => charge.feeCents],
-  ...Object.fromEntries(OWN_NAMES.map((name) => [ownColumn(name), ['text', ({ charge }: Intent) => charge[name]]])),
+  ...Object.fromEntries(OWN_NAMES.map((name) => [columnOf(name), ['text', ({ charge }: Intent) => charge[name]]])),
   expires_at: ['timestamptz', ({ charge }) => charge.expiresAt],
   opening_instance: ['int', ({ charge }) => charge.openingInstance],
   created_at: ['timestamptz', ({ charge }) => charge.createdAt],
