@@ -110,7 +110,7 @@ test('a fee that is set with a reason stands in the account’s history and the 
   await page.getByRole('link', { name: 'Ver na auditoria' }).click()
   await page.getByRole('button', { name: 'Detalhes: Tarifa e limites alterados' }).click()
   const details = page.getByRole('dialog', { name: 'Tarifa e limites alterados' })
-  for (const text of [EMAIL, 'contrato de março', 'nada → 80']) await details.getByText(text).first().waitFor()
+  for (const text of [EMAIL, 'contrato de março', 'nada → 0,8%']) await details.getByText(text).first().waitFor()
   const session = await w.session(account)
   const answer = await session.ask('POST', '/dashboard/api/deposit', { value: 100_00 })
   expect(answer.json()).toMatchObject({ charge: { fee: 80 } })
