@@ -27,12 +27,13 @@ const WAIT_MS = 90_000
 let launched: Promise<Browser> | undefined
 
 /** One browser for all files of a worker, started when first needed. It ends with the worker. */
-function theBrowser(): Promise<Browser> {
-  launched ??= chromium.launch({
-    executablePath: PATH,
-    args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-background-networking', '--disable-gpu'],
-  })
-  return launched
+async function theBrowser(): Promise<Browser> {
+  // Tests of signals send some to this process, and playwright would close the browser.
+  const [handleSIGINT, handleSIGTERM, handleSIGHUP] = [false, false, false]
+  const args = ['--no-sandbox', '--disable-dev-shm-usage', '--disable-background-networking']
+  if (!(await launched)?.isConnected())
+    launched = chromium.launch({ executablePath: PATH, args, handleSIGINT, handleSIGTERM, handleSIGHUP })
+  return launched!
 }
 
 /** A service at the address that it knows itself by: a browser's Origin must be exactly that. */
