@@ -91,8 +91,8 @@ test('with the connect_query of the documents, single statements have the settin
   const [, connectQuery] = /connect_query='([^']+)'/.exec(page)!
   const { ctx } = await w.anotherProcess({ databaseUrl: await pooledUrl(w.directUrl, 'transaction', connectQuery) })
   const sql = `select array_agg(name || ' = ' || current_setting(name)) as settings
-    from unnest(array['statement_timeout', 'enable_seqscan', 'jit', 'timezone']) name`
-  const settings = ['statement_timeout = 10s', 'enable_seqscan = off', 'jit = off', 'timezone = UTC']
+    from unnest(array['statement_timeout', 'jit', 'timezone']) name`
+  const settings = ['statement_timeout = 10s', 'jit = off', 'timezone = UTC']
   for (const pool of [w.pool, ctx.pool]) expect(await query(pool, sql)).toEqual([{ settings }])
 })
 
