@@ -156,7 +156,7 @@ async function askCertificate(ask: Asker['ask'], prefix: string): Promise<Record
       const found = resolve(answer)
       const content = read(found)
       if (isPem(content)) readCertificate(`${prefix}_CERT`, content)
-      // A PFX file begins as every DER sequence does. The rest is checked with its password.
+      // A PFX file begins with 0x30, the tag of a DER sequence. Opening it with its password checks the rest.
       else if (!content.startsWith('\x30')) throw new OperatorError(`${found} is neither a PEM nor a PFX file`)
       return found
     },

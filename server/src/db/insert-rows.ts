@@ -30,7 +30,7 @@ const WRITERS: Record<string, (value: unknown) => string> = {
   bytea: (value) => `"\\\\x${(value as Buffer).toString('hex')}"`,
   timestamptz: (value) => (value as Date).toISOString(),
   text: (value) => quoted(String(value)),
-  // JSON has no control characters, so its escapes are those of an array.
+  // JSON.stringify() escapes quotes and backslashes as an array literal needs it. JSON has no control characters.
   json: (value) => JSON.stringify(value),
 }
 

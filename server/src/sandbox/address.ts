@@ -4,7 +4,7 @@ import { findHolders } from '../base/directory-lock.ts'
 
 // Tells the other processes of a home where its sandbox listens, and its next owner which port to reuse.
 export type Address = {
-  // Never a wildcard.
+  // An address to connect to, never 0.0.0.0 or ::.
   host: string
   port: number
   pid: number

@@ -101,7 +101,7 @@ function firstAt(list: Pix[], atMs: number): number {
   return low
 }
 
-// For requests and for replay, so that both always agree.
+// Requests and the replay of the journal both apply entries here.
 export function applyEntry(book: Book, entry: Entry, seq: number): void {
   switch (entry.kind) {
     case 'charge':

@@ -25,7 +25,7 @@ export function signUpRoutes(app: Api, ctx: Context, limits: SignInLimits): void
     limits.signUp(request)
     await checkNotBreached(ctx, request.body.password)
     const { email: to, name, isNew, isEmailVerified } = await signUp(ctx, { invitation: null, ...request.body })
-    // A mailbox that got several e-mails gets no more for a while.
+    // Limits the e-mails that a stranger can send to one mailbox.
     if (limits.mayMail('sign_up', to)) {
       if (!isNew) ctx.mailer.send(alreadyRegisteredEmail(readerOf(request).language, publicUrl, to))
       else if (!isEmailVerified) mailConfirmation(request, to)

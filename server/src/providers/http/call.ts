@@ -241,7 +241,7 @@ export function makeCalls(
 
 const WRITES = new Set(['create', 'cancel', 'refund'])
 
-// Background work takes turns by operation.
+// Calls on behalf of accounts share the rate limit by account. Background calls share it by operation.
 function shareOf(operation: string, { onBehalfOf, remainingMs }: Deadline): RateLimitCall {
   if (onBehalfOf === undefined) return { priority: 'background', sharer: operation, remainingMs: remainingMs() }
   const priority = WRITES.has(operation) ? 'write' : 'read'

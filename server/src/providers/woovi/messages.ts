@@ -49,7 +49,7 @@ const QUIRKS = {
 const MIN_EXPIRES_SECONDS = 300
 const MAX_COMMENT_LENGTH = 140
 const MAX_KIND_LENGTH = 60
-// Two are listed while a key is replaced.
+// Woovi lists two while it rotates its public key.
 const MAX_KEYS = 8
 
 /** `emv` is empty when it was not needed and not given. */

@@ -38,8 +38,8 @@ async function isRegistered(adapter: Adapter, url: string, deadline: Deadline): 
 const SIGNATURE_HEADER = 'x-webhook-signature'
 
 /**
- * Woovi tests a new URL before we know its keys, so no hints need no signature. If the keys cannot be fetched, the
- * notification is accepted: a hint only makes us ask.
+ * Woovi tests a new URL before we know its keys, so a notification without hints needs no signature. If the keys cannot
+ * be fetched, the notification is accepted: a hint credits nothing, it only makes us query the charge.
  */
 export async function readNotification(
   signatures: Signatures,
