@@ -1,6 +1,8 @@
 import {
   context,
+  INVALID_SPAN_CONTEXT,
   propagation,
+  ProxyTracerProvider,
   ROOT_CONTEXT,
   SpanKind,
   SpanStatusCode,
@@ -10,6 +12,7 @@ import {
   type Context,
   type Span,
   type SpanContext,
+  type TracerProvider,
 } from '@opentelemetry/api'
 import { withTimeLimit } from './time-limit.ts'
 import { VERSION } from './version.ts'
@@ -22,6 +25,9 @@ import { VERSION } from './version.ts'
  */
 export const tracer = trace.getTracer('guiche', VERSION)
 
+const NO_PROVIDER = providerOf(new ProxyTracerProvider())
+const NO_SPAN = trace.wrapSpanContext(INVALID_SPAN_CONTEXT)
+
 export type NewSpan = {
   kind?: SpanKind
   attributes?: Attributes
@@ -31,12 +37,18 @@ export type NewSpan = {
   causes?: (SpanContext | undefined)[]
 }
 
+/** Whether there is an SDK. Spans that nobody takes would cost a tenth of a delivery. */
+export function isTraced(): boolean {
+  return providerOf(trace.getTracerProvider()) !== NO_PROVIDER
+}
+
 /** Runs the work in a span of its own, which is the current one until the work ends. */
 export function inSpan<Result>(
   name: string,
   { kind = SpanKind.INTERNAL, attributes = {}, chargeId, causes }: NewSpan,
   work: (span: Span) => Promise<Result>,
 ): Promise<Result> {
+  if (!isTraced()) return work(NO_SPAN)
   const current = currentSpan()
   const isPart = causes === undefined && (chargeId === undefined || current?.traceId === chargeId)
   const parent = isPart ? context.active() : traceOf(chargeId)
@@ -66,6 +78,7 @@ export function failSpan(span: Span, type: string): void {
 }
 
 export function withTraceparent(headers: Record<string, string>): Record<string, string> {
+  if (!isTraced()) return headers
   const carrier = { ...headers }
   propagation.inject(context.active(), carrier)
   return carrier
@@ -73,10 +86,9 @@ export function withTraceparent(headers: Record<string, string>): Record<string,
 
 const FLUSH_WITHIN_MS = 1_000
 
-/** Exports what the SDK still holds. Not in the API, but all providers of the SDK have it. */
+/** Exports what the SDK still holds. */
 export async function flushSpans(): Promise<void> {
-  const provider = trace.getTracerProvider() as { getDelegate?(): { forceFlush?(): Promise<void> } }
-  const flushed = Promise.resolve(provider.getDelegate?.().forceFlush?.())
+  const flushed = Promise.resolve(providerOf(trace.getTracerProvider()).forceFlush?.())
   await withTimeLimit(flushed, FLUSH_WITHIN_MS, () => new Error('The collector did not answer')).catch(() => {})
 }
 
@@ -88,6 +100,13 @@ function traceOf(chargeId: string | undefined): Context {
   if (chargeId === undefined) return ROOT_CONTEXT
   const charge = { traceId: chargeId, spanId: chargeId.slice(16), traceFlags: TraceFlags.SAMPLED, isRemote: true }
   return trace.setSpanContext(ROOT_CONTEXT, charge)
+}
+
+/** The provider of the SDK, behind the one of the API. `forceFlush` is not in the API, but in every SDK. */
+function providerOf(provider: TracerProvider & { getDelegate?(): TracerProvider }): TracerProvider & {
+  forceFlush?(): Promise<void>
+} {
+  return provider.getDelegate?.() ?? provider
 }
 
 function nameOf(error: unknown): string {

@@ -2,7 +2,7 @@ import { SpanKind } from '@opentelemetry/api'
 import type { LookupFunction } from 'node:net'
 import { Client, type buildConnector, type Dispatcher } from 'undici'
 import { readRetryAfter } from '../base/retry-after.ts'
-import { failSpan, inSpan, withTraceparent } from '../base/tracing.ts'
+import { failSpan, inSpan, isTraced, withTraceparent } from '../base/tracing.ts'
 import { makeReason, type Reason } from '../domain/ports/delivery-reasons.ts'
 import type { WebhookAnswer, WebhookRequest, WebhookSender } from '../domain/ports/webhook-sender.ts'
 import { makeNetworks, readUrl, type Target, type UrlRefusal } from './address.ts'
@@ -91,7 +91,7 @@ export function makeWebhookSender(options: WebhookSenderOptions): WebhookSender 
   }
 
   return {
-    send: (request) => traced(request, send),
+    send: (request) => (isTraced() ? traced(request, send) : send(request)),
     check(url) {
       const target = readUrl(url, networks)
       return 'reason' in target ? target : undefined

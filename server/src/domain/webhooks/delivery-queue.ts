@@ -54,12 +54,14 @@ const CLAIM = prepared(`
       order by due_at limit a.places for update skip locked
     ) free
     limit $6
+  ), claimed as (
+    update deliveries d set leased_until = $2
+    from picked p where d.event_id = p.event_id and d.webhook_id = p.webhook_id
+    returning d.event_id, d.webhook_id, d.attempts + 1 as attempt
   )
-  update deliveries d set leased_until = $2
-  from picked p where d.event_id = p.event_id and d.webhook_id = p.webhook_id
-  returning d.event_id as "eventId", d.webhook_id as "webhookId", d.attempts + 1 as attempt`)
-
-const READ_BODIES = prepared('select id, body from events where id = any($1)')
+  select event_id as "eventId", webhook_id as "webhookId", attempt,
+    (select body from events where id = c.event_id) as body
+  from claimed c`)
 
 /** Claims a few deliveries of each webhook, so that one with a long queue takes no place from another. */
 export async function claimDeliveries(core: Core, allowances: Allowances): Promise<Claimed[]> {
@@ -67,7 +69,7 @@ export async function claimDeliveries(core: Core, allowances: Allowances): Promi
   const now = core.now()
   const leasedUntil = new Date(now.getTime() + LEASE_MS)
   const named = [...allowances.named]
-  const rows = await query<Pick<Claimed, 'eventId' | 'webhookId' | 'attempt'>>(core.pool, CLAIM, [
+  const rows = await query<Omit<Claimed, 'leasedUntil' | 'target'>>(core.pool, CLAIM, [
     now,
     leasedUntil,
     allowances.default,
@@ -76,14 +78,8 @@ export async function claimDeliveries(core: Core, allowances: Allowances): Promi
     allowances.total,
   ])
   if (rows.length === 0) return []
-  const [events, targets] = await Promise.all([
-    query<{ id: string; body: string }>(core.pool, READ_BODIES, [rows.map(({ eventId }) => eventId)]),
-    readTargets(core, [...new Set(rows.map(({ webhookId }) => webhookId))]),
-  ])
-  const bodies = new Map(events.map(({ id, body }) => [id, body]))
-  return rows.map((row) => {
-    return { ...row, leasedUntil, body: bodies.get(row.eventId)!, target: targets.get(row.webhookId)! }
-  })
+  const targets = await readTargets(core, [...new Set(rows.map(({ webhookId }) => webhookId))])
+  return rows.map((row) => Object.assign(row, { leasedUntil, target: targets.get(row.webhookId)! }))
 }
 
 export async function readTargets(core: Core, webhookIds: string[]): Promise<Map<string, WebhookTarget>> {

@@ -4,7 +4,7 @@ import { context, propagation, ROOT_CONTEXT, SpanKind, trace, type Span } from '
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { makeCollapsedLog } from '../../base/collapsed-log.ts'
 import { Fault } from '../../base/fault.ts'
-import { failSpan, tracer } from '../../base/tracing.ts'
+import { failSpan, isTraced, tracer } from '../../base/tracing.ts'
 import { DatabaseUnavailable } from '../../db/failure.ts'
 import type { Context } from '../../domain/context.ts'
 import { isUnder, placeOf, type RefusalLog } from './envelope.ts'
@@ -33,7 +33,7 @@ export function receiveRequests(app: FastifyInstance, ctx: Context): RefusalLog 
     stamp(headers, request, reply)
     done(protocolFault(request))
   })
-  traceRequests(app)
+  if (isTraced()) traceRequests(app)
   return logRequests(app, ctx)
 }
 
