@@ -51,7 +51,7 @@ test('a second account with an e-mail is refused, in whatever case it is written
   await create(w)
   await expect(create(w, { email: 'ANA@LOJA.EXAMPLE' })).rejects.toMatchObject({
     code: 'email_taken',
-    message: 'an account with the e-mail ana@loja.example already exists',
+    message: 'An account with the e-mail ana@loja.example already exists',
   })
   expect([await w.count('accounts'), await w.count('ledger_accounts', `kind = 'balance'`)]).toEqual([1, 1])
 })
@@ -85,16 +85,16 @@ test('without a ledger account there is no account: both are made, or neither', 
 test('what cannot be an account is refused, and told why', async () => {
   const w = await world()
   const refused: [Partial<Person>, string][] = [
-    [{ email: '' }, 'not an e-mail address: '],
-    [{ email: 'ana' }, 'not an e-mail address: ana'],
-    [{ email: '@loja.example' }, 'not an e-mail address: @loja.example'],
-    [{ email: 'ana@' }, 'not an e-mail address: ana@'],
-    [{ email: 'ana@loja' }, 'not an e-mail address: ana@loja'],
-    [{ email: 'ana@loja@example' }, 'not an e-mail address: ana@loja@example'],
-    [{ email: 'ana maria@loja.example' }, 'not an e-mail address: ana maria@loja.example'],
-    [{ email: `${'a'.repeat(250)}@b.ex` }, `not an e-mail address: ${'a'.repeat(80)}`],
-    [{ name: '  ' }, 'an account needs a name of 1 to 100 characters'],
-    [{ name: 'n'.repeat(101) }, 'an account needs a name of 1 to 100 characters'],
+    [{ email: '' }, 'Not an e-mail address: '],
+    [{ email: 'ana' }, 'Not an e-mail address: ana'],
+    [{ email: '@loja.example' }, 'Not an e-mail address: @loja.example'],
+    [{ email: 'ana@' }, 'Not an e-mail address: ana@'],
+    [{ email: 'ana@loja' }, 'Not an e-mail address: ana@loja'],
+    [{ email: 'ana@loja@example' }, 'Not an e-mail address: ana@loja@example'],
+    [{ email: 'ana maria@loja.example' }, 'Not an e-mail address: ana maria@loja.example'],
+    [{ email: `${'a'.repeat(250)}@b.ex` }, `Not an e-mail address: ${'a'.repeat(80)}`],
+    [{ name: '  ' }, 'An account needs a name of 1 to 100 characters'],
+    [{ name: 'n'.repeat(101) }, 'An account needs a name of 1 to 100 characters'],
     [{ password: 'elevenchars' }, 'A password must have 12 to 200 characters'],
     [{ password: '' }, 'A password must have 12 to 200 characters'],
     [{ password: 'p'.repeat(201) }, 'A password must have 12 to 200 characters'],

@@ -211,7 +211,7 @@ test('what changes nothing leaves no entry', async () => {
   await updateWebhook(w.ctx, accountId, webhookId, { name: 'shop', enabled: true }, OLGA)
   await updateWebhook(w.ctx, accountId, webhookId, {}, OLGA)
   await expect(createOperator(w.ctx, { email: 'x', name: 'X', password: null }, OLGA)).rejects.toThrow(
-    'not an e-mail address',
+    'Not an e-mail address',
   )
   expect(await entries(w)).toBe(before)
 })

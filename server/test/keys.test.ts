@@ -201,11 +201,11 @@ test('a key without a name, a scope or a future is not made, and the refusal say
   const w = await world()
   const { accountId } = await w.account()
   const refused: [Partial<NewKey>, string][] = [
-    [{ name: '' }, 'a key needs a name of 1 to 100 characters, without control or invisible characters'],
-    [{ name: 'n'.repeat(101) }, 'a key needs a name of 1 to 100 characters, without control or invisible characters'],
-    [{ scopes: [] }, 'a key needs a scope: the scopes are deposits:write, deposits:read, '],
-    [{ scopes: JSON.parse('["all"]') }, 'unknown scope all: the scopes are deposits:write, deposits:read, '],
-    [{ expiresAt: w.clock.now() }, 'a key must expire in the future'],
+    [{ name: '' }, 'A key needs a name of 1 to 100 characters, without control or invisible characters'],
+    [{ name: 'n'.repeat(101) }, 'A key needs a name of 1 to 100 characters, without control or invisible characters'],
+    [{ scopes: [] }, 'A key needs a scope: the scopes are deposits:write, deposits:read, '],
+    [{ scopes: JSON.parse('["all"]') }, 'Unknown scope all: the scopes are deposits:write, deposits:read, '],
+    [{ expiresAt: w.clock.now() }, 'A key must expire in the future'],
   ]
   for (const [fields, text] of refused) await expect(make(w, { accountId, ...fields })).rejects.toThrow(text)
   expect(await w.count('api_keys')).toBe(1)

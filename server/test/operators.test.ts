@@ -95,7 +95,7 @@ test('no account’s key can have the operators’ scope, by the code and by the
   ).rejects.toMatchObject({
     code: 'field_invalid',
     message:
-      'an account’s key cannot have the scope operator; create an operator’s key with: guiche operator key create',
+      'An account’s key cannot have the scope operator; create an operator’s key with: guiche operator key create',
   })
   const set = (columns: string) => w.pool.query(`update api_keys set ${columns}`)
   for (const broken of [
@@ -181,11 +181,11 @@ test('an e-mail is an account holder’s or an operator’s: the second role is 
   const before = await w.count('users')
   await expect(createOperator(w.ctx, { email, name: 'Olga', password: null }, CONSOLE)).rejects.toMatchObject({
     code: 'email_taken',
-    message: `the e-mail ${email} is an account holder’s, and an e-mail is one or the other: use another`,
+    message: `The e-mail ${email} is an account holder’s, and an e-mail is one or the other: use another`,
   })
   await expect(createAccount(w.ctx, { email: olga.email, name: 'Olga', password: null })).rejects.toMatchObject({
     code: 'email_taken',
-    message: `the e-mail ${olga.email} is an operator’s, and an e-mail is one or the other: use another`,
+    message: `The e-mail ${olga.email} is an operator’s, and an e-mail is one or the other: use another`,
   })
   expect(await w.count('users')).toBe(before)
   // Whatever the code does, the schema stands behind it.
@@ -201,10 +201,10 @@ test('a second operator with an e-mail, and what cannot be one, is refused and t
     createOperator(w.ctx, { email: 'b@example.com', name: 'B', password: null, ...fields }, CONSOLE)
   await expect(make({ email: 'OPS@example.com' })).rejects.toMatchObject({
     code: 'email_taken',
-    message: 'an operator with the e-mail ops@example.com already exists',
+    message: 'An operator with the e-mail ops@example.com already exists',
   })
-  await expect(make({ email: 'ops' })).rejects.toThrow('not an e-mail address: ops')
-  await expect(make({ name: ' ' })).rejects.toThrow('an operator needs a name of 1 to 100 characters')
+  await expect(make({ email: 'ops' })).rejects.toThrow('Not an e-mail address: ops')
+  await expect(make({ name: ' ' })).rejects.toThrow('An operator needs a name of 1 to 100 characters')
   await expect(make({ password: 'short' })).rejects.toThrow('A password must have 12 to 200 characters')
   expect(await w.count('operators')).toBe(1)
 })

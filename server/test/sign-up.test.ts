@@ -179,7 +179,7 @@ test('what cannot be an account is refused, and told why', async () => {
   const w = await world()
   for (const [fields, code, details, message] of [
     [{ email: 'bia' }, 'field_invalid', { field: 'email' }, 'email must be an e-mail address'],
-    [{ name: ' ' }, 'field_invalid', { field: 'name' }, 'an account needs a name of 1 to 100 characters'],
+    [{ name: ' ' }, 'field_invalid', { field: 'name' }, 'An account needs a name of 1 to 100 characters'],
     [
       { password: 'elevenchars' },
       'password_length',
@@ -323,7 +323,7 @@ test('where sign-up is closed, not even an invitation makes an account', async (
 test('an invitation is valid for 1 to 90 days, and making and revoking one is in the audit log', async () => {
   const { w, invite } = await invited()
   for (const days of [0, 91, 1.5]) await expect(invite(null, days)).rejects.toThrow('valid for 1 to 90 days')
-  await expect(invite('bia')).rejects.toThrow('not an e-mail address: bia')
+  await expect(invite('bia')).rejects.toThrow('Not an e-mail address: bia')
   const { invitation } = await invite('bia@loja.example')
   const revoke = (id: string) => transact(w.pool, (tx) => revokeInvitation(tx, w.clock.now(), id, CONSOLE))
   await revoke(invitation.invitationId)

@@ -19,7 +19,7 @@ export async function createAccount(
   account: Person,
   actor: Actor = SYSTEM,
 ): Promise<Account & { password: string }> {
-  const { password, ...holder } = await checkPerson('an account', account)
+  const { password, ...holder } = await checkPerson('An account', account)
   const accountId = await transact(core.pool, (tx) => makeAccount(tx, core.now(), holder, actor))
   return { accountId, email: holder.email, name: holder.name, password }
 }

@@ -265,8 +265,8 @@ async function insertKey(
 
 function checkNewKey(now: Date, key: { name: string; expiresAt: Date | null }): void {
   if (key.name.length < 1 || key.name.length > 100 || !isReadable(key.name))
-    throw invalidField('name', `a key needs a name of 1 to 100 characters, ${READABLE_RULE}`)
-  if (key.expiresAt && key.expiresAt <= now) throw invalidField('expiresAt', 'a key must expire in the future')
+    throw invalidField('name', `A key needs a name of 1 to 100 characters, ${READABLE_RULE}`)
+  if (key.expiresAt && key.expiresAt <= now) throw invalidField('expiresAt', 'A key must expire in the future')
 }
 
 function checkScopes(scopes: string[]): void {
@@ -275,10 +275,10 @@ function checkScopes(scopes: string[]): void {
   if (operators)
     throw invalidField(
       'scopes',
-      `an account’s key cannot have the scope ${operators}; create an operator’s key with: guiche operator key create`,
+      `An account’s key cannot have the scope ${operators}; create an operator’s key with: guiche operator key create`,
     )
   if (scopes.length === 0 || unknown.length > 0) {
-    const wrong = unknown.length > 0 ? `unknown scope ${unknown.join(', ')}` : 'a key needs a scope'
+    const wrong = unknown.length > 0 ? `Unknown scope ${unknown.join(', ')}` : 'A key needs a scope'
     throw invalidField('scopes', `${wrong}: the scopes are ${SCOPES.join(', ')}`)
   }
 }

@@ -15,7 +15,7 @@ export async function signUp(core: Core, wanted: SignUp): Promise<SignedUp> {
   if (signup === 'closed') throw new Fault('not_enabled', 'Only the operator can create accounts here')
   if (signup === 'invite' && wanted.invitation === null)
     throw new Fault('not_enabled', 'You need an invitation to create an account here: ask the operator for one')
-  const person = await checkPerson('an account', { ...wanted, publicUrl: core.settings.publicUrl })
+  const person = await checkPerson('An account', { ...wanted, publicUrl: core.settings.publicUrl })
   const { email, name } = person
   const made = await transact(core.pool, (tx) => make(tx, core.now(), person, wanted.invitation))
   return { email, name, isEmailVerified: made === 'confirmed', isNew: made !== 'taken' }

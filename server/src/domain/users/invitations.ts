@@ -35,7 +35,7 @@ export async function createInvitation(
 ): Promise<{ invitation: Invitation; token: string }> {
   const days = wanted.expiresInDays ?? INVITATION_DAYS.default
   if (!Number.isInteger(days) || days < 1 || days > INVITATION_DAYS.max)
-    throw invalidField('expiresInDays', `an invitation must be valid for 1 to ${INVITATION_DAYS.max} days`)
+    throw invalidField('expiresInDays', `An invitation must be valid for 1 to ${INVITATION_DAYS.max} days`)
   const token = randomBytes(24).toString('base64url')
   const invitation: Invitation = {
     invitationId: newUuid7(now),

@@ -17,7 +17,7 @@ export async function createOperator(
   operator: Person,
   actor: Actor,
 ): Promise<{ operatorId: string; email: string; name: string; password: string }> {
-  const { password, passwordHash, ...person } = await checkPerson('an operator', operator)
+  const { password, passwordHash, ...person } = await checkPerson('An operator', operator)
   const now = core.now()
   const operatorId = newUuid7(now)
   await transact(core.pool, async (tx) => {

@@ -26,11 +26,11 @@ export type Person = {
 export type CheckedPerson = { email: string; name: string; password: string; passwordHash: string }
 
 /** Checks and normalises a new person. Without a password it makes a random one. */
-export async function checkPerson(what: 'an account' | 'an operator', person: Person): Promise<CheckedPerson> {
+export async function checkPerson(what: 'An account' | 'An operator', person: Person): Promise<CheckedPerson> {
   const email = checkEmail(person.email)
   const name = person.name.trim()
   if (name.length < 1 || name.length > 100) throw invalidField('name', `${what} needs a name of 1 to 100 characters`)
-  if (!isReadable(name)) throw invalidField('name', `a name must be ${READABLE_RULE}`)
+  if (!isReadable(name)) throw invalidField('name', `A name must be ${READABLE_RULE}`)
   const password = checkNewPassword(person.password ?? randomPassword(), { ...person, email, name })
   return { email, name, password, passwordHash: await hashPassword(password) }
 }
@@ -47,7 +47,7 @@ export function checkEmail(text: string): string {
   const email = text.trim().toLowerCase()
   // The same rule as at sign-in, so that every stored e-mail can sign in.
   if (email.length > 254 || !z.email().safeParse(email).success)
-    throw invalidField('email', `not an e-mail address: ${text.slice(0, 80)}`)
+    throw invalidField('email', `Not an e-mail address: ${text.slice(0, 80)}`)
   return email
 }
 
@@ -87,7 +87,7 @@ export async function emailTaken(tx: Tx, email: string, kind: UserKind): Promise
   const [holder] = await tx.rows<{ kind: UserKind }>('select kind from users where email = $1', [email])
   const text =
     !holder || holder.kind === kind
-      ? `an ${kind} with the e-mail ${email} already exists`
-      : `the e-mail ${email} is ${holder.kind === 'operator' ? 'an operator’s' : 'an account holder’s'}, and an e-mail is one or the other: use another`
+      ? `An ${kind} with the e-mail ${email} already exists`
+      : `The e-mail ${email} is ${holder.kind === 'operator' ? 'an operator’s' : 'an account holder’s'}, and an e-mail is one or the other: use another`
   return new Fault('email_taken', text)
 }
