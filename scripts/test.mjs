@@ -23,7 +23,7 @@ const SQL_TESTS = [
   'account-ids accounts admission audit audit-log audit-refunds checks clock dashboard-lists dashboard-overview',
   'deposits event-search exceptions failed-charges insert-rows intents keys ledger ledger-refunds lists',
   'matched-payments migrate migration-rules payment-events presence privacy purge received-list reconcile',
-  'reconcile-closings reconcile-statements refund-end refund-undone refunds reports-standby round-trips',
+  'reconcile-closings reconcile-comparisons refund-end refund-undone refunds reports-standby round-trips',
   'delivery-queue large-tables schema seed settle shared-limits stock-postgres webhooks',
 ].flatMap((line) => line.split(' ').map((name) => `server/test/${name}.test.ts`))
 

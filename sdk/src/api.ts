@@ -7,7 +7,7 @@ import type {
   AuditLogEntry,
   Charge,
   Closing,
-  DayStatement,
+  DayComparison,
   DeliveryAttempt,
   Deposit,
   Event,
@@ -337,7 +337,7 @@ export type Operations = {
   reconcile: {
     body: ReconcileBody
     answer: {
-      statements: DayStatement[]
+      comparisons: DayComparison[]
       differenceCount: number
     }
   }

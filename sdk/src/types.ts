@@ -135,7 +135,7 @@ export type Closing = {
   closedAt: string
 }
 
-export type DayStatement = {
+export type DayComparison = {
   provider: string
   /** A day in Brasília time, such as 2026-01-31. */
   day: string

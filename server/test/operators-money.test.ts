@@ -163,7 +163,7 @@ test('a window is reconciled: what no notification told of is booked, and both s
   expect(status).toBe(200)
   expect(body).toMatchObject({
     differenceCount: 0,
-    statements: [
+    comparisons: [
       {
         provider: 'sandbox',
         day: '2026-03-02',
@@ -186,7 +186,7 @@ test('a day that is over is closed by reconciling it, and stands in the list of 
   await completed(w)
   w.clock.advance(86_400_000)
   const day = { from: '2026-03-02T00:00:00-03:00', to: '2026-03-03T00:00:00-03:00', provider: 'sandbox' }
-  expect((await ask(w, key, 'POST', 'reconcile', day)).body.statements[0].revision).toBe(1)
+  expect((await ask(w, key, 'POST', 'reconcile', day)).body.comparisons[0].revision).toBe(1)
   const { closings } = (await ask(w, key, 'GET', 'closings?from=2026-03-01&to=2026-03-02&provider=sandbox')).body
   expect(closings).toMatchObject([
     { provider: 'sandbox', day: '2026-03-02', revision: 1, providerTotal: 50_00, ledgerTotal: 50_00, differences: [] },

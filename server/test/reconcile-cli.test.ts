@@ -50,7 +50,7 @@ test('reconcile exits 1 and names each difference, for people and for programs',
     from: '2026-03-02T11:30:00.000Z',
     to: '2026-03-02T12:30:00.000Z',
     differenceCount: 1,
-    statements: [{ provider: 'sandbox', providerCount: 1, ledgerCount: 2, revision: null }],
+    comparisons: [{ provider: 'sandbox', providerCount: 1, ledgerCount: 2, revision: null }],
   })
   expect(programs.code).toBe(1)
   expect((await runCli(['reconcile', '--list'], env)).stderr).toBe('No day has been closed yet.\n')

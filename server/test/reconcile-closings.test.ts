@@ -160,11 +160,11 @@ test('a whole day that is over is closed by hand; a part of one and one that goe
   const w = await world()
   await w.paidCharge()
   const from = dayStart('2026-03-01')
-  const { statements } = await reconcileWindow(w.ctx, OPERATOR, {
+  const { comparisons } = await reconcileWindow(w.ctx, OPERATOR, {
     from: new Date(from.getTime() + 1_000),
     to: dayStart('2026-03-03'),
   })
-  expect(statements.map(({ day, revision }) => [day, revision])).toEqual([
+  expect(comparisons.map(({ day, revision }) => [day, revision])).toEqual([
     ['2026-03-01', null],
     ['2026-03-02', null],
   ])
@@ -195,14 +195,14 @@ test('a day that is closed again gets a new revision, and the old one stays', as
 
 test('a day that two processes close at the same moment gets two revisions', async () => {
   const w = await world()
-  const statement = await compareWindow(w.ctx, w.ctx.providers[0]!, {
+  const comparison = await compareWindow(w.ctx, w.ctx.providers[0]!, {
     from: dayStart('2026-03-01'),
     to: dayStart('2026-03-02'),
   })
-  const close = () => transact(w.pool, (tx) => insertClosing(tx, w.clock.now(), '2026-03-01', statement))
+  const close = () => transact(w.pool, (tx) => insertClosing(tx, w.clock.now(), '2026-03-01', comparison))
   let second: Promise<number> | undefined
   const first = await transact(w.pool, async (tx) => {
-    const revision = await insertClosing(tx, w.clock.now(), '2026-03-01', statement)
+    const revision = await insertClosing(tx, w.clock.now(), '2026-03-01', comparison)
     second = close()
     await w.lockWait()
     return revision

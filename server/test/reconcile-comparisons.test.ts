@@ -14,9 +14,9 @@ const DAY_MS = 24 * HOUR_MS
 
 /** The hour around the test's noon, as seen some days later. */
 async function compare(w: World, providers = w.ctx.providers): Promise<DayComparison> {
-  const { statements } = await reconcileWindow({ ...w.ctx, providers }, OPERATOR, HOUR)
-  expect(statements).toHaveLength(1)
-  return statements[0]!
+  const { comparisons } = await reconcileWindow({ ...w.ctx, providers }, OPERATOR, HOUR)
+  expect(comparisons).toHaveLength(1)
+  return comparisons[0]!
 }
 
 const HOUR = { from: new Date('2026-03-02T11:30:00Z'), to: new Date('2026-03-02T12:30:00Z') }
@@ -64,10 +64,10 @@ test('a quiet day costs a few questions, and each page of a busy one its own', a
   await payAll(w, await makeCharges(w, await w.account(), 40))
   const seen: { pages: number; payments: number }[] = []
   const busy = { ...w.ctx, providers: [smallPages(w, 10)] }
-  const { statements } = await reconcileWindow(busy, OPERATOR, day, ({ pages, payments }) =>
+  const { comparisons } = await reconcileWindow(busy, OPERATOR, day, ({ pages, payments }) =>
     seen.push({ pages, payments }),
   )
-  expect(statements).toMatchObject([{ providerCount: 40, ledgerCount: 40, differenceCount: 0 }])
+  expect(comparisons).toMatchObject([{ providerCount: 40, ledgerCount: 40, differenceCount: 0 }])
   expect((await w.sandbox.stats()).calls['GET /pix']! - quiet).toBe(quiet + 3)
   expect(seen.at(-1)).toEqual({ pages: 4, payments: 40 })
 })
@@ -91,9 +91,9 @@ test('a stretch of few pages is followed by a longer one, of many by one as long
 test('a payment that the bank received and that cannot be booked is named', async () => {
   const w = await world()
   const mad = { ...stray(w, 'E-mad'), txid: 'no text of PostgreSQL\u{0}' }
-  const statement = await compare(w, [telling(w, (page) => [...page, mad])])
-  expect(statement).toMatchObject({ providerCount: 1, ledgerCount: 0, differenceCount: 1 })
-  expect(statement.differences).toEqual([
+  const comparison = await compare(w, [telling(w, (page) => [...page, mad])])
+  expect(comparison).toMatchObject({ providerCount: 1, ledgerCount: 0, differenceCount: 1 })
+  expect(comparison.differences).toEqual([
     {
       kind: 'not_in_books',
       endToEndId: 'E-mad',
@@ -105,9 +105,9 @@ test('a payment that the bank received and that cannot be booked is named', asyn
 test('a payment of ours that the bank does not know is named', async () => {
   const w = await world()
   await settleAll(w, [stray(w, 'E-invented')])
-  const statement = await compare(w)
-  expect(statement).toMatchObject({ providerCount: 0, ledgerCount: 1, ledgerTotalCents: 7_00 })
-  expect(statement.differences).toEqual([
+  const comparison = await compare(w)
+  expect(comparison).toMatchObject({ providerCount: 0, ledgerCount: 1, ledgerTotalCents: 7_00 })
+  expect(comparison.differences).toEqual([
     {
       kind: 'not_at_provider',
       endToEndId: 'E-invented',
@@ -124,9 +124,9 @@ test('a payment with another amount or charge at the bank than in our books is n
     { ...amount.payment, amountCents: 49_99 },
     { ...charge.payment, txid: 'f'.repeat(32) },
   ])
-  const statement = await compare(w)
-  expect(statement).toMatchObject({ providerTotalCents: 100_00, ledgerTotalCents: 99_99, differenceCount: 2 })
-  expect(statement.differences.toSorted((a, b) => a.kind.localeCompare(b.kind))).toEqual([
+  const comparison = await compare(w)
+  expect(comparison).toMatchObject({ providerTotalCents: 100_00, ledgerTotalCents: 99_99, differenceCount: 2 })
+  expect(comparison.differences.toSorted((a, b) => a.kind.localeCompare(b.kind))).toEqual([
     {
       kind: 'other_amount',
       endToEndId: amount.payment.endToEndId,
@@ -147,14 +147,14 @@ test('a list that leaves the txid out says nothing about it', async () => {
   expect(await compare(w, [shy])).toMatchObject({ differenceCount: 0 })
 })
 
-// Both statements of the two days must say why their counts differ.
+// Both comparisons of the two days must say why their counts differ.
 test('a payment that stands on another day in our books than at the bank is named on both days', async () => {
   const w = await world()
   const { payment } = await w.paidCharge()
   await settleAll(w, [{ ...payment, occurredAt: new Date('2026-03-03T12:00:00Z') }])
   const text = 'sandbox says 2026-03-02T12:00:00.000Z, our books 2026-03-03T12:00:00.000Z'
-  const { statements } = await reconcileWindow(w.ctx, OPERATOR, { ...DAY, to: new Date('2026-03-04T03:00:00Z') })
-  expect(statements).toMatchObject([
+  const { comparisons } = await reconcileWindow(w.ctx, OPERATOR, { ...DAY, to: new Date('2026-03-04T03:00:00Z') })
+  expect(comparisons).toMatchObject([
     { providerCount: 1, ledgerCount: 0, differences: [{ kind: 'other_time', text }] },
     { providerCount: 0, ledgerCount: 1, differences: [{ kind: 'other_time', text }] },
   ])
@@ -166,8 +166,8 @@ test.each([8, -8])(
     const w = await world()
     const { payment } = await w.paidCharge()
     await settleAll(w, [{ ...payment, occurredAt: new Date(payment.occurredAt.getTime() + hours * HOUR_MS) }])
-    const { statements } = await reconcileWindow(w.ctx, OPERATOR, DAY)
-    expect(statements).toMatchObject([{ providerCount: 1, ledgerCount: 1, differenceCount: 0 }])
+    const { comparisons } = await reconcileWindow(w.ctx, OPERATOR, DAY)
+    expect(comparisons).toMatchObject([{ providerCount: 1, ledgerCount: 1, differenceCount: 0 }])
   },
 )
 
@@ -194,9 +194,9 @@ test('money that was given back at the bank without us is named until the operat
   w.clock.advance(200) // the bank is done by its clock
   expect(await provider!.findPayment(payment.endToEndId)).toMatchObject({ refunds: [{ status: 'done' }] })
   for (const settledCount of [1, 0]) {
-    const statement = await compare(w)
-    expect(statement).toMatchObject({ settledCount, providerTotalCents: 50_00, ledgerTotalCents: 50_00 })
-    expect(statement.differences).toEqual([
+    const comparison = await compare(w)
+    expect(comparison).toMatchObject({ settledCount, providerTotalCents: 50_00, ledgerTotalCents: 50_00 })
+    expect(comparison.differences).toEqual([
       {
         kind: 'foreign_refund',
         endToEndId: payment.endToEndId,
@@ -229,12 +229,12 @@ test('several providers are compared each for itself, or one alone', async () =>
   await w.paidCharge()
   const providers = [w.ctx.providers[0]!, { ...telling(w, () => []), name: 'other' }]
   const both = await reconcileWindow({ ...w.ctx, providers }, OPERATOR, HOUR)
-  expect(both.statements).toMatchObject([
+  expect(both.comparisons).toMatchObject([
     { provider: 'sandbox', providerCount: 1, ledgerCount: 1 },
     { provider: 'other', providerCount: 0, ledgerCount: 0 },
   ])
   const one = await reconcileWindow({ ...w.ctx, providers }, OPERATOR, { ...HOUR, provider: 'other' })
-  expect(one.statements).toMatchObject([{ provider: 'other' }])
+  expect(one.comparisons).toMatchObject([{ provider: 'other' }])
 })
 
 test.each([

@@ -92,8 +92,8 @@ test('entries of a bank’s list that cannot be read are named, and everything e
   const [closing] = await listClosings(w.ctx, { limit: 1 })
   expect(closing).toMatchObject({ day: '2026-03-02', providerCount: 4, ledgerCount: 4, differenceCount: 2 })
   expect(closing!.differences.map(name).toSorted()).toEqual(unreadable)
-  const { statements } = await reconcileWindow(w.ctx, OPERATOR, DAY)
-  expect(statements[0]!.differences.map(name).toSorted()).toEqual(unreadable)
+  const { comparisons } = await reconcileWindow(w.ctx, OPERATOR, DAY)
+  expect(comparisons[0]!.differences.map(name).toSorted()).toEqual(unreadable)
   const { differences } = await audit(w.ctx)
   expect(differences.map(({ subject, text }) => `${subject.replace('payment ', '')} ${text}`).toSorted()).toEqual(
     unreadable,
@@ -145,8 +145,8 @@ test('a Pix that the bank dates outside the window it lists it for is booked, co
   await sweepAll(w)
   const named = [{ kind: 'outside_window', endToEndId: pix.endToEndId, text: expect.stringContaining(e2e('later')) }]
   expect(await listClosings(w.ctx, { limit: 1 })).toMatchObject([{ differenceCount: 1, differences: named }])
-  const { statements } = await reconcileWindow(w.ctx, OPERATOR, DAY)
-  expect(statements).toMatchObject([{ providerCount: 2, ledgerCount: 2, differenceCount: 1, differences: named }])
+  const { comparisons } = await reconcileWindow(w.ctx, OPERATOR, DAY)
+  expect(comparisons).toMatchObject([{ providerCount: 2, ledgerCount: 2, differenceCount: 1, differences: named }])
 })
 
 test('a refund that cannot be read is named by log, closing and audit, and the others of its payment are booked', async () => {

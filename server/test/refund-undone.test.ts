@@ -45,8 +45,8 @@ const UNDONE = { cash: 50_00, balance: 39_50, fees: 50, suspense: 10_00 }
 /** Reconciles the day, and tells the differences. */
 async function reconcile(w: World): Promise<[kind: string, text: string][]> {
   const day = { from: new Date('2026-03-02T03:00:00Z'), to: new Date('2026-03-03T03:00:00Z') }
-  const { statements } = await reconcileWindow(w.ctx, OPERATOR, day)
-  return statements.flatMap(({ differences }) => differences.map(({ kind, text }) => [kind, text]))
+  const { comparisons } = await reconcileWindow(w.ctx, OPERATOR, day)
+  return comparisons.flatMap(({ differences }) => differences.map(({ kind, text }) => [kind, text]))
 }
 
 /** What the audit says about the bank. */

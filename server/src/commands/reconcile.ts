@@ -80,7 +80,7 @@ function listCommand(terminal: Terminal, options: Options): Promise<void> {
 
 const TOTALS = ['DAY', 'PROVIDER', 'RECEIVED', 'TOTAL', 'IN LEDGER', 'TOTAL']
 
-function totalsOf(day: ReconcileReport['statements'][number] | Closing): (string | number)[] {
+function totalsOf(day: ReconcileReport['comparisons'][number] | Closing): (string | number)[] {
   return [
     day.day,
     day.provider,
@@ -91,14 +91,14 @@ function totalsOf(day: ReconcileReport['statements'][number] | Closing): (string
   ]
 }
 
-function describe({ statements, differenceCount }: ReconcileReport): string {
-  const rows = statements.map((statement) => [
-    ...totalsOf(statement),
-    statement.settledCount,
-    statement.differenceCount,
-    statement.revision === null ? 'not closed: not a whole finished day' : `revision ${statement.revision}`,
+function describe({ comparisons, differenceCount }: ReconcileReport): string {
+  const rows = comparisons.map((comparison) => [
+    ...totalsOf(comparison),
+    comparison.settledCount,
+    comparison.differenceCount,
+    comparison.revision === null ? 'not closed: not a whole finished day' : `revision ${comparison.revision}`,
   ])
-  const unread = statements.flatMap(({ day, provider, refundsNotCompared: many }) =>
+  const unread = comparisons.flatMap(({ day, provider, refundsNotCompared: many }) =>
     many === 0 ? [] : [`  ${day} refunds: ${provider} does not report refunds of ${count(many, 'payment')}`],
   )
   const agrees = unread.length === 0 ? 'Both sides agree.' : 'Both sides agree, as far as they could be compared.'
@@ -107,7 +107,7 @@ function describe({ statements, differenceCount }: ReconcileReport): string {
     '',
     ...(differenceCount === 0
       ? [agrees]
-      : [`${count(differenceCount, 'difference')}:`, ...listDifferences(statements)]),
+      : [`${count(differenceCount, 'difference')}:`, ...listDifferences(comparisons)]),
     ...(unread.length === 0 ? [] : ['Not compared:', ...unread]),
   ].join('\n')
 }

@@ -350,7 +350,7 @@ export type Event = {
     endedAt: string | null
   }[]
 }
-export type DayStatement = {
+export type DayComparison = {
   provider: string
   day: string
   from: string

@@ -101,8 +101,8 @@ export async function closeNextDay(
 export type ReconcileRequest = Window & { provider?: string | undefined }
 
 export type ReconcileReport = Window & {
-  /** One for each provider and day, or part of a day at either end. The API and --json call them statements. */
-  statements: DayComparison[]
+  /** One for each provider and day, or part of a day at either end. */
+  comparisons: DayComparison[]
   differenceCount: number
 }
 
@@ -127,7 +127,7 @@ export async function reconcileWindow(
   if (window.from > ctx.now()) throw new Fault('window_invalid', 'The beginning is in the future')
   // Audited before the first call, because a run that fails keeps what it booked and closed.
   await transact(ctx.pool, (tx) => auditRun(tx, ctx.now(), actor, { ...window, providers }))
-  const statements: DayComparison[] = []
+  const comparisons: DayComparison[] = []
   for (const provider of providers) {
     const windowSize = makeWindowSize()
     const before = { pages: 0, payments: 0 }
@@ -141,11 +141,11 @@ export async function reconcileWindow(
       const comparison = await compareWindow(ctx, provider, part, { windowSize, onPage, signal })
       const isOver = isWhole && part.to <= ctx.now()
       const revision = isOver ? await transact(ctx.pool, (tx) => insertClosing(tx, ctx.now(), day, comparison)) : null
-      statements.push({ ...comparison, day, revision })
+      comparisons.push({ ...comparison, day, revision })
     }
   }
-  const differenceCount = statements.reduce((sum, comparison) => sum + comparison.differenceCount, 0)
-  return { ...window, statements, differenceCount }
+  const differenceCount = comparisons.reduce((sum, comparison) => sum + comparison.differenceCount, 0)
+  return { ...window, comparisons, differenceCount }
 }
 
 function auditRun(tx: Tx, now: Date, actor: Actor, { from, to, providers }: Window & { providers: Provider[] }) {

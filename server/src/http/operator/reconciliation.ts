@@ -34,8 +34,8 @@ export function reconciliationRoutes(app: Api, ctx: Context): void {
     const hungUp = new AbortController()
     reply.raw.once('close', () => hungUp.abort())
     const actor = actorOf(request.operator)
-    const { statements, differenceCount } = await reconcileInTime(ctx, actor, request.body, hungUp.signal)
-    return { success: true as const, statements: statements.map(toApi), differenceCount }
+    const { comparisons, differenceCount } = await reconcileInTime(ctx, actor, request.body, hungUp.signal)
+    return { success: true as const, comparisons: comparisons.map(toApi), differenceCount }
   })
 }
 
@@ -129,7 +129,7 @@ export function presentClosing({ startsAt, endsAt, ...closing }: Closing) {
   return toApi({ ...closing, from: startsAt, to: endsAt })
 }
 
-const statementSchema = z
+const comparisonSchema = z
   .object({
     ...compared,
     settledCount: z.int().meta({ description: 'How many of these were missing in the ledger and are booked now.' }),
@@ -143,7 +143,7 @@ const statementSchema = z
       .nullable()
       .meta({ description: 'Revision of the closing, if the window covered the whole day and the day is over.' }),
   })
-  .meta({ id: 'DayStatement' })
+  .meta({ id: 'DayComparison' })
 
 const routes = describeOperations('Operator', {
   listClosings: {
@@ -160,7 +160,7 @@ const routes = describeOperations('Operator', {
     body: reconcileBody,
     response: {
       200: response('One comparison per provider and day.', {
-        statements: statementSchema.array(),
+        comparisons: comparisonSchema.array(),
         differenceCount: z.int(),
       }),
     },

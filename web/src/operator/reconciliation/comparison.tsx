@@ -1,6 +1,6 @@
 import { useFormat } from '../../base/format.ts'
 import { translations } from '../../base/language.ts'
-import type { Closing, DayStatement } from '../../contract/types.ts'
+import type { Closing, DayComparison } from '../../contract/types.ts'
 import { Figure } from '../../ui/page.tsx'
 import { Copyable, Money } from '../../ui/data/values.tsx'
 import { Notice } from '../../ui/notice.tsx'
@@ -48,7 +48,7 @@ const useTexts = translations({
 })
 
 /** Both sides of a day at one provider, and each difference. */
-export function ComparisonResult({ comparison }: { comparison: Closing | DayStatement }) {
+export function ComparisonResult({ comparison }: { comparison: Closing | DayComparison }) {
   const t = useTexts()
   const { count } = useFormat()
   const kinds: Readonly<Record<string, string>> = t.kind

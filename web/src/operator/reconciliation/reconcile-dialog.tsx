@@ -4,7 +4,7 @@ import { addDays, dayOf, endOfDayIso, startOfDayIso } from '../../base/dates.ts'
 import { useFormat } from '../../base/format.ts'
 import { translations } from '../../base/language.ts'
 import { refresh } from '../../base/queries.ts'
-import type { DayStatement } from '../../contract/types.ts'
+import type { DayComparison } from '../../contract/types.ts'
 import { Button } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/form/dialog.tsx'
 import { Input, Select, useFields } from '../../ui/form/form.tsx'
@@ -49,13 +49,13 @@ export function ReconcileDialog({ providers, day: given, onClose }: Props) {
   const [today] = useState(() => dayOf(new Date()))
   const { typed, field } = useFields({ day: given ?? addDays(today, -1), provider: '' })
   const { day, provider } = typed
-  const [results, setResults] = useState<DayStatement[]>()
+  const [results, setResults] = useState<DayComparison[]>()
   const run = async () => {
     const body = { ...windowOf(day), ...(provider !== '' && { provider }) }
     try {
       const options = { timeoutMs: TIMEOUT_MS }
-      const answer = await post<{ statements: DayStatement[] }>('/operator/reconcile', body, options)
-      setResults(answer.statements)
+      const answer = await post<{ comparisons: DayComparison[] }>('/operator/reconcile', body, options)
+      setResults(answer.comparisons)
     } finally {
       // After a failure too: what was booked stays booked.
       void refresh(['closings'], ['list', '/operator/exceptions'], ['operator-overview'])
@@ -82,7 +82,7 @@ export function ReconcileDialog({ providers, day: given, onClose }: Props) {
   )
 }
 
-function Result({ day, results, onClose }: { day: string; results: DayStatement[]; onClose: () => void }) {
+function Result({ day, results, onClose }: { day: string; results: DayComparison[]; onClose: () => void }) {
   const t = useTexts()
   const { day: dayText, count, money } = useFormat()
   return (
