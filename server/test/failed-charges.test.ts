@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { uuidFromHex, uuidOfTime } from '../src/base/ids.ts'
+import { uuidOfTime } from '../src/base/ids.ts'
 import { transact } from '../src/db/tx.ts'
 import { purgeFailedCharges } from '../src/domain/deposits/failed-charges.ts'
 import { openDeposit } from '../src/domain/deposits/open-deposit.ts'
@@ -17,7 +17,7 @@ test('a charge that no provider made is deleted after 90 days and no sooner, and
   const failed = await failDeposit(w, account)
   const [canceled, pending] = [await w.deposit(account), await w.deposit(account)]
   await w.pool.query(`update charges set status = 'CANCELED', closed_at = $2 where id = $1`, [
-    uuidFromHex(canceled.id),
+    canceled.id,
     w.clock.now(),
   ])
   w.clock.advance(90 * DAY_MS - 1)

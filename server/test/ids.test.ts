@@ -7,8 +7,8 @@ import {
   isUuid,
   newSecretUuid7,
   newUuid7,
+  parseHexId,
   randomPassword,
-  uuidFromHex,
   uuidOfTime,
 } from '../src/base/ids.ts'
 
@@ -72,13 +72,15 @@ test('a secret id tells only when it was made: its other 74 bits are random', ()
   expect(places.filter(isRandom)).toHaveLength(74)
 })
 
-test('an id survives the way to 32 digits and back', () => {
+test('an id of a charge may be given with hyphens, and in upper case', () => {
   fc.assert(
     fc.property(fc.uuid(), (uuid) => {
-      expect(isHexId(hexFromUuid(uuid))).toBe(true)
-      expect(uuidFromHex(hexFromUuid(uuid))).toBe(uuid)
+      const id = hexFromUuid(uuid)
+      expect(isHexId(id)).toBe(true)
+      for (const given of [id, uuid, uuid.toUpperCase()]) expect(parseHexId(given)).toBe(id)
     }),
   )
+  expect(parseHexId('charge')).toBeUndefined()
 })
 
 test.each(['', 'f'.repeat(31), 'f'.repeat(33), 'F'.repeat(32), 'g'.repeat(32), `${'f'.repeat(32)}\n`])(

@@ -21,7 +21,15 @@ export function newSecretUuid7(now: Date): string {
   return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`
 }
 
-/** 32 hexadecimal digits in the order of creation. The second half is derived from the first. */
+/**
+ * The same, as 32 hexadecimal digits. The ids of charges, refunds and exceptions have this form in the code as outside.
+ * PostgreSQL takes it for a UUID as it is; hexId() of db/sql-values.ts reads it.
+ */
+export function newHexId(now: Date): string {
+  return hexFromUuid(newUuid7(now))
+}
+
+/** In the order of creation. The second half is derived from the first. */
 export function newSealedId(now: Date, seal: (head: string) => string): string {
   const head = headOf(now, 0x8000)
   return head + seal(head)
@@ -40,11 +48,8 @@ function headOf(now: Date, version: number): string {
 
 /** Greater than every newUuid7 before this time, and smaller than every one after it. */
 export function uuidOfTime(at: Date): string {
-  return uuidFromHex(Math.max(0, at.getTime()).toString(16).padStart(12, '0').padEnd(32, '0'))
-}
-
-export function uuidFromHex(hex: string): string {
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
+  const time = Math.max(0, at.getTime()).toString(16).padStart(12, '0')
+  return `${time.slice(0, 8)}-${time.slice(8)}-0000-0000-000000000000`
 }
 
 export function hexFromUuid(uuid: string): string {
@@ -59,6 +64,12 @@ export function isHexId(text: string): boolean {
 export function hexIdOf(txid: string | null): string | null {
   const id = txid?.toLowerCase() ?? ''
   return isHexId(id) ? id : null
+}
+
+/** The id that somebody gives us, with or without hyphens. Undefined if it is none. */
+export function parseHexId(text: string): string | undefined {
+  const id = hexFromUuid(text.toLowerCase())
+  return isHexId(id) ? id : undefined
 }
 
 export function isUuid(text: string): boolean {

@@ -1,5 +1,5 @@
 import { Fault } from '../../base/fault.ts'
-import { hexFromUuid, isUuid, newUuid7 } from '../../base/ids.ts'
+import { isUuid, newUuid7 } from '../../base/ids.ts'
 import type { Cents } from '../../base/money.ts'
 import { insertRow } from '../../db/insert-rows.ts'
 import { query, queryOne, transact, type Tx } from '../../db/tx.ts'
@@ -90,7 +90,7 @@ export async function listAccounts(
      order by a.id desc limit $3`,
     [cursorUuid(filter.cursor), filter.search ?? null, filter.limit + 1],
   )
-  const { items: accounts, nextCursor } = page(rows, filter.limit, ({ accountId }) => hexFromUuid(accountId))
+  const { items: accounts, nextCursor } = page(rows, filter.limit, ({ accountId }) => accountId)
   return { accounts, nextCursor }
 }
 

@@ -1,5 +1,5 @@
 import { invalidField, type Fault } from '../../base/fault.ts'
-import { isHexId, uuidFromHex } from '../../base/ids.ts'
+import { hexFromUuid, isHexId } from '../../base/ids.ts'
 
 // A cursor is the id of the last row seen. It needs no signature: a forged one reads nothing of another account.
 
@@ -16,10 +16,10 @@ export function cursorNumber(cursor: string | undefined): number {
 export function cursorUuid(cursor: string | undefined): string {
   if (cursor === undefined) return 'ffffffff-ffff-ffff-ffff-ffffffffffff'
   if (!isHexId(cursor)) throw badCursor()
-  return uuidFromHex(cursor)
+  return cursor
 }
 
-/** The statement asked for one row more than `limit`, which tells that there is another page. */
+/** The statement asked for one row more than `limit`, which tells that there is another page. UUIDs lose their hyphens. */
 export function page<Item>(
   rows: Item[],
   limit: number,
@@ -27,7 +27,7 @@ export function page<Item>(
 ): { items: Item[]; nextCursor: string | null } {
   const items = rows.slice(0, limit)
   const last = items.at(-1)
-  return { items, nextCursor: last !== undefined && rows.length > limit ? cursorOf(last) : null }
+  return { items, nextCursor: last !== undefined && rows.length > limit ? hexFromUuid(cursorOf(last)) : null }
 }
 
 function badCursor(): Fault {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { encodeBrCode } from '../../base/brcode.ts'
-import { uuidFromHex } from '../../base/ids.ts'
 import type { Cents } from '../../base/money.ts'
+import { hexId } from '../../db/sql-values.ts'
 import { queryOne, transact, type Tx } from '../../db/tx.ts'
 import { readAccountTerms } from '../accounts/terms.ts'
 import type { Account } from '../accounts/accounts.ts'
@@ -133,7 +133,7 @@ async function replay(tx: Tx, scene: Scene, steps: Step[]): Promise<BankHistory>
     const ended = group.filter(({ refundCents }) => refundCents === null)
     const deposits = ended.map(({ deposit }) => deposit)
     history.pix.push(...(await endDeposits(tx, scene, at, deposits)))
-    for (const { deposit, failures: failed } of ended) failures.set(uuidFromHex(deposit.chargeId), failed)
+    for (const { deposit, failures: failed } of ended) failures.set(deposit.chargeId, failed)
     for (const { deposit, refundCents } of group) {
       if (refundCents === null) continue
       const refund = await refundDeposit(tx, account, at, { deposit, amountCents: refundCents })
@@ -247,7 +247,7 @@ async function claim(tx: Tx, failures: Map<string, number>): Promise<Due[]> {
   const rows = await tx.rows<Pick<Claimed, 'eventId' | 'webhookId' | 'attempt'> & DueEvent>(
     `update deliveries d set leased_until = $2 from events v where v.subject_id = any($1) and d.event_id = v.id
      returning d.event_id as "eventId", d.webhook_id as "webhookId", d.attempts + 1 as attempt,
-       v.subject_id as subject, v.created_at as "createdAt"`,
+       ${hexId('v.subject_id')} as subject, v.created_at as "createdAt"`,
     [[...failures.keys()], leasedUntil],
   )
   const target = { url: '', keys: [], authorization: null, isDisabled: false }

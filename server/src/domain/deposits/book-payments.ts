@@ -1,7 +1,8 @@
-import { newUuid7, uuidFromHex } from '../../base/ids.ts'
+import { newUuid7 } from '../../base/ids.ts'
 import type { Cents } from '../../base/money.ts'
 import { unnestOf, valuesOf, type Columns } from '../../db/insert-rows.ts'
 import { prepared } from '../../db/prepared.ts'
+import { hexId } from '../../db/sql-values.ts'
 import type { Tx } from '../../db/tx.ts'
 import { makeLedgerAccounts, makeTally, POST_LINES } from '../ledger/ledger.ts'
 import type { ReceivedPayment } from '../ports/provider.ts'
@@ -25,7 +26,7 @@ export type Payment = Pick<ReceivedPayment, 'provider' | 'endToEndId' | 'txid' |
 /** A charge as it was before its payment. */
 export type LockedCharge = Omit<StoredCharge, 'accountName' | 'emv'>
 
-/** What becomes of one payment. Ids are UUIDs, except those of charges. */
+/** What becomes of one payment. */
 export type Settlement = Credited | Matched | Excepted
 type Credited = { kind: 'credited'; paymentId: string; payment: Payment; charge: LockedCharge }
 /** `heldBy` is the exception that held the payment in suspense until now. */
@@ -57,7 +58,7 @@ const COLUMNS: Columns<Row> = {
   txid: ['text', ({ settlement }) => settlement.payment.txid],
   amount_cents: ['bigint', ({ settlement }) => settlement.payment.amountCents],
   occurred_at: ['timestamptz', ({ settlement }) => settlement.payment.occurredAt],
-  charge_id: ['uuid', ({ settlement: { charge } }) => (charge ? uuidFromHex(charge.id) : null)],
+  charge_id: ['uuid', ({ settlement: { charge } }) => charge?.id],
   account_id: ['uuid', ({ settlement: { charge } }) => charge?.accountId],
   fee_cents: ['bigint', ({ settlement: { charge } }) => charge?.feeCents],
   paid_late: ['boolean', ({ settlement: { charge, payment } }) => charge !== undefined && isLate(charge, payment)],
@@ -141,7 +142,7 @@ const BOOK = prepared(`
     (select count(*) from completed) as completed, (select count(*) from told) as told,
     (select count(*) from posted) as posted,
     array(
-      select distinct x.id from kept n join exceptions x on x.charge_id = n.charge_id and x.resolution is null
+      select distinct ${hexId('x.id')} from kept n join exceptions x on x.charge_id = n.charge_id and x.resolution is null
     ) as unnamed`)
 
 /**
@@ -228,7 +229,7 @@ function depositEvent(now: Date, { charge, payment }: Credited | Matched): NewEv
   return {
     kind: 'DEPOSIT_ASSET_SUCCESS',
     accountId: charge.accountId,
-    subjectId: uuidFromHex(charge.id),
+    subjectId: charge.id,
     createdAt: now,
     data: dataOf(DEPOSIT_PAID, { charge, payment, isLate: isLate(charge, payment) }),
   }

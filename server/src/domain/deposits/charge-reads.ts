@@ -1,5 +1,5 @@
 import { Fault } from '../../base/fault.ts'
-import { isUuid, uuidFromHex } from '../../base/ids.ts'
+import { isUuid } from '../../base/ids.ts'
 import type { Cents } from '../../base/money.ts'
 import { columnOf, hexId, isoTime } from '../../db/sql-values.ts'
 import type { SharedRead } from '../../db/shared-reads.ts'
@@ -99,14 +99,12 @@ function omit(fields: Record<string, string>, names: string[]): Record<string, s
 const SELECT_CHARGES = `select ${CHARGE_COLUMNS} from charges c`
 
 export function readCharge(core: Core, chargeId: string): Promise<StoredCharge> {
-  return queryOne(core.pool, `${SELECT_CHARGES} where c.id = $1`, [uuidFromHex(chargeId)])
+  return queryOne(core.pool, `${SELECT_CHARGES} where c.id = $1`, [chargeId])
 }
 
 /** Locks are taken in the order of ids. Ids that are no charge's are left out. */
 export function lockCharges(tx: Tx, chargeIds: string[]): Promise<StoredCharge[]> {
-  return tx.rows(`${SELECT_CHARGES} where c.id = any($1) order by c.id for no key update of c`, [
-    chargeIds.map(uuidFromHex),
-  ])
+  return tx.rows(`${SELECT_CHARGES} where c.id = any($1) order by c.id for no key update of c`, [chargeIds])
 }
 
 const BY_LINK: SharedRead<StoredCharge> = {

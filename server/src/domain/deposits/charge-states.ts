@@ -1,4 +1,3 @@
-import { hexFromUuid, uuidFromHex } from '../../base/ids.ts'
 import { unnestOf, valuesOf, type Columns } from '../../db/insert-rows.ts'
 import { prepared } from '../../db/prepared.ts'
 import { transact, type Tx } from '../../db/tx.ts'
@@ -16,7 +15,7 @@ export const EXPIRY_GRACE_MS = 60_000
 export type Acceptance = { chargeId: string; emv: string }
 
 const COLUMNS: Columns<Acceptance> = {
-  id: ['uuid', ({ chargeId }) => uuidFromHex(chargeId)],
+  id: ['uuid', ({ chargeId }) => chargeId],
   emv: ['text', ({ emv }) => emv],
 }
 
@@ -34,7 +33,7 @@ const MARK_PENDING = prepared(`
     from accepted a
     where k.provider = a.provider and k.subject = ${hexId('a.id')}
   )
-  select id from n where id not in (select id from accepted)`)
+  select ${hexId('id')} as id from n where id not in (select id from accepted)`)
 
 /**
  * The provider accepted the charge: it can be paid. Only this process's own intents move. A process that was suspended
@@ -42,7 +41,7 @@ const MARK_PENDING = prepared(`
  */
 export async function markPending(db: Pick<Tx, 'rows'>, instance: number, accepted: Acceptance[]): Promise<boolean[]> {
   const rows = await db.rows<{ id: string }>(MARK_PENDING, [...valuesOf(COLUMNS, accepted), instance])
-  const lost = new Set(rows.map(({ id }) => hexFromUuid(id)))
+  const lost = new Set(rows.map(({ id }) => id))
   return accepted.map(({ chargeId }) => !lost.has(chargeId))
 }
 
@@ -53,7 +52,7 @@ export async function markPending(db: Pick<Tx, 'rows'>, instance: number, accept
 export type IntentEnd = { chargeId: string; outcome: 'failed' | 'unknown' }
 
 const END_COLUMNS: Columns<IntentEnd> = {
-  id: ['uuid', ({ chargeId }) => uuidFromHex(chargeId)],
+  id: ['uuid', ({ chargeId }) => chargeId],
   has_failed: ['boolean', ({ outcome }) => outcome === 'failed'],
 }
 
@@ -141,14 +140,13 @@ export async function endCharge(
   chargeId: string,
   { from, to }: Closing,
 ): Promise<StoredCharge | undefined> {
-  const id = uuidFromHex(chargeId)
   const [charge] = await tx.rows<StoredCharge>(
     `update charges c set status = $3, closed_at = $4, opening_instance = null
      where c.id = $1 and c.status = $2
      returning ${CHARGE_COLUMNS}`,
-    [id, from, to, now],
+    [chargeId, from, to, now],
   )
   const release = 'delete from external_ids where account_id = $1 and external_id = $2 and charge_id = $3'
-  if (charge) await tx.run(release, [charge.accountId, charge.externalId, id])
+  if (charge) await tx.run(release, [charge.accountId, charge.externalId, chargeId])
   return charge
 }

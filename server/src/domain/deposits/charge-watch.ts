@@ -1,4 +1,3 @@
-import { uuidFromHex } from '../../base/ids.ts'
 import { query } from '../../db/tx.ts'
 import type { Core } from '../core/core.ts'
 import { type ChargeStatus } from './charge-reads.ts'
@@ -91,7 +90,7 @@ async function readUpdates(core: Core, chargeIds: string[]): Promise<(ChargeUpda
        coalesce(h."returnedCents", 0) as "returnedCents"
      from charges c left join (${SELECT_HELD}) h on h.id = ${hexId('c.id')}
      where c.id = any($1) and (c.status <> 'PENDING' or h.id is not null)`,
-    [chargeIds.map(uuidFromHex)],
+    [chargeIds],
   )
   return rows.map(({ id, status, ...held }) => ({ id, status, held }))
 }

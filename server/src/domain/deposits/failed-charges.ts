@@ -21,24 +21,17 @@ export function purgeFailedCharges(core: Core & { providers: Provider[] }): Prom
       `select read_until as "readUntil" from purge_cursors where name = 'failed_charges' for update skip locked`,
     )
     if (!cursor) return 'idle'
-    const charges = await tx.rows<{ id: string; hex: string; status: string }>(
-      `select id, ${hexId('id')} as hex, status from charges where id > $1 and id < $2 order by id limit $3`,
+    const charges = await tx.rows<{ id: string; status: string }>(
+      `select id, status from charges where id > $1 and id < $2 order by id limit $3`,
       [cursor.readUntil, before, BATCH],
     )
     const last = charges.at(-1)
     if (!last) return 'idle'
-    const failed = charges.filter(({ status }) => status === 'FAILED')
+    const failed = charges.flatMap(({ id, status }) => (status === 'FAILED' ? [id] : []))
     if (failed.length > 0) {
       // Locked before the references are read: a payment that settles at this moment is seen.
-      await lockCharges(
-        tx,
-        failed.map(({ hex }) => hex),
-      )
-      await deleteUnreferenced(
-        tx,
-        failed.map(({ id }) => id),
-        providers,
-      )
+      await lockCharges(tx, failed)
+      await deleteUnreferenced(tx, failed, providers)
     }
     await tx.run(`update purge_cursors set read_until = $1 where name = 'failed_charges'`, [last.id])
     return charges.length === BATCH ? 'more' : 'idle'

@@ -1,5 +1,4 @@
 import { Fault } from '../../base/fault.ts'
-import { uuidFromHex } from '../../base/ids.ts'
 import { describeSpan } from '../../base/tracing.ts'
 import { insertRow } from '../../db/insert-rows.ts'
 import { transact, type Tx } from '../../db/tx.ts'
@@ -118,7 +117,7 @@ async function moveIntent(tx: Tx, now: Date, move: ProviderMove): Promise<void> 
   const [moved] = await tx.rows<{ accountId: string }>(
     `update charges set provider = $3 where id = $1 and provider = $2 and status = 'OPENING' and opening_instance = $4
      returning account_id as "accountId"`,
-    [uuidFromHex(chargeId), from, to, instance],
+    [chargeId, from, to, instance],
   )
   // Another process claimed it at the last moment.
   if (!moved) throw notConfirmed()

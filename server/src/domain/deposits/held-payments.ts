@@ -1,4 +1,3 @@
-import { uuidFromHex } from '../../base/ids.ts'
 import type { Cents } from '../../base/money.ts'
 import { query, type Tx } from '../../db/tx.ts'
 import type { Core } from '../core/core.ts'
@@ -44,12 +43,12 @@ export const SELECT_HELD = `
 /** Charges without such money are not in the map. */
 export async function readHeld(core: Core, chargeIds: string[]): Promise<Map<string, HeldMoney>> {
   if (chargeIds.length === 0) return new Map()
-  const rows = await query<HeldMoney & { id: string }>(core.pool, SELECT_HELD, [chargeIds.map(uuidFromHex)])
+  const rows = await query<HeldMoney & { id: string }>(core.pool, SELECT_HELD, [chargeIds])
   return new Map(rows.map(({ id, ...held }) => [id, held]))
 }
 
 export async function readHeldIn(tx: Tx, chargeId: string): Promise<HeldMoney> {
-  const [row] = await tx.rows<HeldMoney>(SELECT_HELD, [[uuidFromHex(chargeId)]])
+  const [row] = await tx.rows<HeldMoney>(SELECT_HELD, [[chargeId]])
   if (!row) return NOTHING_HELD
   return { heldCents: row.heldCents, keptCents: row.keptCents, returnedCents: row.returnedCents }
 }

@@ -1,4 +1,3 @@
-import { uuidFromHex } from '../../base/ids.ts'
 import { isPresent } from '../../db/presence.ts'
 import { query, transact } from '../../db/tx.ts'
 import type { Context } from '../context.ts'
@@ -33,7 +32,7 @@ function becomeOwner(core: Core, charge: StoredCharge): Promise<boolean> {
     const claimed = await tx.run(
       `update charges set opening_instance = $3
        where id = $1 and status = 'OPENING' and opening_instance is not distinct from $2`,
-      [uuidFromHex(charge.id), owner, core.instance],
+      [charge.id, owner, core.instance],
     )
     return claimed === 1
   })
@@ -42,5 +41,5 @@ function becomeOwner(core: Core, charge: StoredCharge): Promise<boolean> {
 /** False for a process that was suspended for so long that another one claimed the intent. */
 export async function ownsIntent(core: Core, chargeId: string): Promise<boolean> {
   const sql = `select from charges where id = $1 and status = 'OPENING' and opening_instance = $2`
-  return (await query(core.pool, sql, [uuidFromHex(chargeId), core.instance])).length > 0
+  return (await query(core.pool, sql, [chargeId, core.instance])).length > 0
 }

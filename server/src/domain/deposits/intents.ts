@@ -1,4 +1,3 @@
-import { hexFromUuid, uuidFromHex } from '../../base/ids.ts'
 import { columnsOf, unnestOf, valuesOf, type Columns } from '../../db/insert-rows.ts'
 import { prepared } from '../../db/prepared.ts'
 import type { SharedRead } from '../../db/shared-reads.ts'
@@ -94,7 +93,7 @@ function withoutRivals(intents: Intent[]): Intent[] {
 }
 
 const STORED_COLUMNS: Columns<Intent> = {
-  id: ['uuid', ({ charge }) => uuidFromHex(charge.id)],
+  id: ['uuid', ({ charge }) => charge.id],
   payment_link_id: ['uuid', ({ charge }) => charge.paymentLinkId],
   account_id: ['uuid', ({ charge }) => charge.accountId],
   provider: ['text', ({ charge }) => charge.provider],
@@ -151,7 +150,7 @@ function storeSql(ifTaken: '' | 'on conflict do nothing'): string {
     insert into checks (provider, subject, kind, account_id, due_at)
     select provider, ${hexId('id')}, 'charge', account_id, $${Object.keys(COLUMNS).length + 1} from opened
   )
-  select id from n where id not in (select id from opened)`
+  select ${hexId('id')} as id from n where id not in (select id from opened)`
 }
 
 /** The unique key of external ids fails the whole statement, which is a transaction by itself. */
@@ -163,7 +162,7 @@ async function storeIntents(db: Pick<Tx, 'rows'>, sql: string, now: Date, intent
   const dueAt = new Date(now.getTime() + INTENT_TIMEOUT_MS)
   const rows = await db.rows<{ id: string }>(sql, [...valuesOf(COLUMNS, intents), dueAt])
   if (rows.length === 0) return []
-  const lost = new Set(rows.map(({ id }) => hexFromUuid(id)))
+  const lost = new Set(rows.map(({ id }) => id))
   return intents.filter(({ charge }) => lost.has(charge.id))
 }
 
@@ -187,7 +186,7 @@ async function freeKeys(tx: Tx, now: Date, intents: KeyedIntent[]): Promise<void
      )`,
     [
       ...keyColumns(intents),
-      intents.map(({ charge }) => uuidFromHex(charge.id)),
+      intents.map(({ charge }) => charge.id),
       intents.map(({ idempotency }) => idempotency.requestHash),
       endOfKeys(now),
     ],

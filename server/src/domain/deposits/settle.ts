@@ -1,5 +1,6 @@
-import { hexFromUuid, hexIdOf, newUuid7, uuidFromHex } from '../../base/ids.ts'
+import { hexIdOf, newUuid7 } from '../../base/ids.ts'
 import { prepared } from '../../db/prepared.ts'
+import { hexId } from '../../db/sql-values.ts'
 import type { Tx } from '../../db/tx.ts'
 import { SYSTEM } from '../core/audit-log.ts'
 import type { ReceivedPayment } from '../ports/provider.ts'
@@ -104,7 +105,7 @@ const LOCK_CHARGES = prepared(
 
 async function lockNamedCharges(tx: Tx, payments: ReceivedPayment[]): Promise<Map<string, LockedCharge>> {
   // Our txids are the hexadecimal ids of charges; any other txid names no charge.
-  const ids = payments.flatMap(({ txid }) => hexIdOf(txid) ?? []).map(uuidFromHex)
+  const ids = payments.flatMap(({ txid }) => hexIdOf(txid) ?? [])
   if (ids.length === 0) return new Map()
   const charges = await tx.rows<LockedCharge>(LOCK_CHARGES, [ids])
   return new Map(charges.map((charge) => [charge.id, charge]))
@@ -131,7 +132,7 @@ const FIND_RECORDED = prepared(`
     p.txid,
     p.amount_cents as "amountCents",
     (
-      select x.id from exceptions x
+      select ${hexId('x.id')} from exceptions x
       where x.payment_id = p.id and x.refund_id is null and x.kind = 'unknown_charge' and x.resolution is null
     ) as "exceptionId"
   from payments p where p.end_to_end_id = any($1)`)
@@ -157,7 +158,7 @@ async function lockHeld(tx: Tx, candidates: Held[]): Promise<Held[]> {
   await tx.run('select from exceptions where id = any($1) order by id for no key update', [ids])
   // A second statement, so that it sees a refund that was booked while we waited for the lock.
   const rows = await tx.rows<{ id: string }>(
-    `select x.id from exceptions x
+    `select ${hexId('x.id')} as id from exceptions x
      where x.id = any($1)
        and x.resolution is null
        and not exists (select from refunds r where r.payment_id = x.payment_id and r.status <> 'FAILED')`,
@@ -170,7 +171,7 @@ async function lockHeld(tx: Tx, candidates: Held[]): Promise<Held[]> {
 async function resolveMatched(tx: Tx, now: Date, matched: Matched[]): Promise<void> {
   for (const { heldBy, charge, payment } of matched) {
     await markDecided(tx, now, {
-      exceptionId: hexFromUuid(heldBy),
+      exceptionId: heldBy,
       how: 'match',
       accountId: null,
       actor: SYSTEM,

@@ -1,5 +1,6 @@
-import { hexFromUuid, newUuid7, uuidFromHex } from '../../base/ids.ts'
+import { newHexId } from '../../base/ids.ts'
 import type { Cents } from '../../base/money.ts'
+import { hexId } from '../../db/sql-values.ts'
 import type { Tx } from '../../db/tx.ts'
 import { writeAudit, SYSTEM, type Actor } from '../core/audit-log.ts'
 
@@ -38,16 +39,16 @@ export async function openRefundException(
   refund: { id: string; paymentId: string; providerRefundId: string; amountCents: Cents },
 ): Promise<boolean> {
   const { id: refundId, paymentId, providerRefundId, amountCents } = refund
-  const id = newUuid7(now)
+  const id = newHexId(now)
   const opened = await tx.run(
     `insert into exceptions (id, payment_id, refund_id, kind, opened_at) values ($1, $2, $3, $4, $5)
      on conflict (refund_id, kind) where refund_id is not null do nothing`,
-    [id, paymentId, uuidFromHex(refundId), kind, now],
+    [id, paymentId, refundId, kind, now],
   )
   if (opened === 0) return false
   await writeAudit(tx, now, SYSTEM, {
     action: 'exception.opened',
-    subject: `exception ${hexFromUuid(id)}`,
+    subject: `exception ${id}`,
     accountId: null,
     reason: null,
     details: { kind, refundId, providerRefundId, ...(kind === 'undone_refund' && { amountCents }) },
@@ -61,18 +62,17 @@ export async function openUnnamedPayment(
   now: Date,
   chargeId: string,
 ): Promise<{ isNew: boolean; state: ExceptionState } | undefined> {
-  const id = uuidFromHex(chargeId)
   // Settling holds this lock too, so it sees the exception or completes the charge before.
-  await tx.run('select from charges where id = $1 for no key update', [id])
+  await tx.run('select from charges where id = $1 for no key update', [chargeId])
   const opened = await tx.run(
     `insert into exceptions (id, charge_id, kind, opened_at)
      select $1, id, 'unnamed_payment', $3 from charges c
      where id = $2 and status = 'PENDING' and not exists (select from payments p where p.charge_id = c.id and not p.credited)
      on conflict (charge_id) where charge_id is not null do nothing`,
-    [newUuid7(now), id, now],
+    [newHexId(now), chargeId, now],
   )
   const sql = `select ${EXCEPTION_STATE} as state from exceptions x where x.charge_id = $1`
-  const [exception] = await tx.rows<{ state: ExceptionState }>(sql, [id])
+  const [exception] = await tx.rows<{ state: ExceptionState }>(sql, [chargeId])
   return exception && { isNew: opened === 1, ...exception }
 }
 
@@ -80,13 +80,13 @@ export async function openUnnamedPayment(
 export async function resolveUnnamed(tx: Tx, now: Date, ids: string[]): Promise<void> {
   if (ids.length === 0) return
   const unnamed = await tx.rows<{ id: string; amountCents: Cents }>(
-    `select x.id, c.value_cents as "amountCents" from exceptions x join charges c on c.id = x.charge_id
+    `select ${hexId('x.id')} as id, c.value_cents as "amountCents" from exceptions x join charges c on c.id = x.charge_id
      where x.id = any($1) order by x.id`,
     [ids],
   )
   for (const { id, amountCents } of unnamed) {
     await markDecided(tx, now, {
-      exceptionId: hexFromUuid(id),
+      exceptionId: id,
       how: 'match',
       accountId: null,
       actor: SYSTEM,
@@ -119,7 +119,7 @@ export async function markDecided(tx: Tx, now: Date, decided: Decided): Promise<
        reason = $6,
        resolved_at = $7
      where id = $1 and resolution is null`,
-    [uuidFromHex(exceptionId), how, accountId, actor.kind, actor.name, reason, resolvedAt],
+    [exceptionId, how, accountId, actor.kind, actor.name, reason, resolvedAt],
   )
   if (moved !== 1) throw new Error(`Exception ${exceptionId} was decided twice`)
   await writeAudit(tx, now, actor, {
@@ -134,7 +134,7 @@ export async function markDecided(tx: Tx, now: Date, decided: Decided): Promise<
 export async function markRefunded(tx: Tx, now: Date, exceptionId: string): Promise<void> {
   const moved = await tx.run(
     `update exceptions set resolved_at = $2 where id = $1 and resolution = 'refund' and resolved_at is null`,
-    [uuidFromHex(exceptionId), now],
+    [exceptionId, now],
   )
   if (moved !== 1) throw new Error(`Exception ${exceptionId} was not being refunded`)
 }
@@ -149,7 +149,7 @@ export async function reopenException(
   const moved = await tx.run(
     `update exceptions set resolution = null, resolved_by_kind = null, resolved_by = null, reason = null
      where id = $1 and resolution = 'refund' and resolved_at is null`,
-    [uuidFromHex(exceptionId)],
+    [exceptionId],
   )
   if (moved !== 1) throw new Error(`Exception ${exceptionId} was not being refunded`)
   await writeAudit(tx, now, SYSTEM, {

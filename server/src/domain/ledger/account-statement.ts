@@ -1,5 +1,5 @@
 import type { Cents } from '../../base/money.ts'
-import { isoTime } from '../../db/sql-values.ts'
+import { hexId, isoTime } from '../../db/sql-values.ts'
 import type { SharedRead } from '../../db/shared-reads.ts'
 import { query } from '../../db/tx.ts'
 import { cursorNumber, page, type ListFilter } from '../core/cursor.ts'
@@ -56,9 +56,9 @@ export async function readStatement(
        l.kind,
        l.amount as "amountCents",
        l.after as "balanceCents",
-       replace(l.charge_id::text, '-', '') as "chargeId",
+       ${hexId('l.charge_id')} as "chargeId",
        c.payment_link_id as "paymentLinkId",
-       replace(l.refund_id::text, '-', '') as "refundId",
+       ${hexId('l.refund_id')} as "refundId",
        case when ${CREDITING} then l.amount + c.fee_cents end as "grossCents",
        case when ${CREDITING} then c.fee_cents end as "feeCents",
        c.external_id as "externalId",

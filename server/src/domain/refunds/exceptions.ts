@@ -1,5 +1,5 @@
 import { Fault } from '../../base/fault.ts'
-import { hexFromUuid, isHexId, uuidFromHex } from '../../base/ids.ts'
+import { parseHexId } from '../../base/ids.ts'
 import type { Cents } from '../../base/money.ts'
 import { query } from '../../db/tx.ts'
 import type { Actor } from '../core/audit-log.ts'
@@ -81,10 +81,8 @@ export async function listExceptions(
 }
 
 export async function findException(core: Core, text: string): Promise<Exception> {
-  const id = hexFromUuid(text.toLowerCase())
-  const [exception] = isHexId(id)
-    ? await query<Exception>(core.pool, `${SELECT_EXCEPTIONS} where x.id = $1`, [uuidFromHex(id)])
-    : []
+  const id = parseHexId(text)
+  const [exception] = id ? await query<Exception>(core.pool, `${SELECT_EXCEPTIONS} where x.id = $1`, [id]) : []
   if (!exception) throw new Fault('not_found', 'Exception not found')
   return exception
 }

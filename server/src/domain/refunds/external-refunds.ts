@@ -1,5 +1,5 @@
-import { hexFromUuid } from '../../base/ids.ts'
 import { columnsOf } from '../../db/insert-rows.ts'
+import { hexId } from '../../db/sql-values.ts'
 import { transact, type Tx } from '../../db/tx.ts'
 import { SYSTEM } from '../core/audit-log.ts'
 import type { Core } from '../core/core.ts'
@@ -98,7 +98,7 @@ async function lockCharges(tx: Tx, reports: Report[]): Promise<void> {
 function resolveRefunded(tx: Tx, now: Date, exceptionId: string, refund: Refund): Promise<void> {
   const { providerRefundId, amountCents, id: refundId } = refund
   return markDecided(tx, now, {
-    exceptionId: hexFromUuid(exceptionId),
+    exceptionId,
     how: 'refund',
     accountId: null,
     actor: SYSTEM,
@@ -110,9 +110,9 @@ function resolveRefunded(tx: Tx, now: Date, exceptionId: string, refund: Refund)
 
 async function lockOpenExceptions(tx: Tx, reports: Report[]): Promise<Map<string, string>> {
   const rows = await tx.rows<{ id: string; payment_id: string }>(
-    `select id, payment_id from exceptions
+    `select ${hexId('x.id')} as id, payment_id from exceptions x
      where payment_id = any($1) and refund_id is null and resolution is null
-     order by id for no key update`,
+     order by x.id for no key update`,
     [reports.map((report) => report.paymentId)],
   )
   return new Map(rows.map((row) => [row.payment_id, row.id]))
@@ -153,12 +153,12 @@ function readReports(tx: Tx, payments: Reporting[]): Promise<Report[]> {
   return tx.rows(
     `select
        p.id as "paymentId",
-       case when p.credited then p.charge_id end as "chargeId",
+       case when p.credited then ${hexId('p.charge_id')} end as "chargeId",
        p.provider,
        n.refund_id as "providerRefundId",
        n.amount_cents as "amountCents",
        n.status,
-       r.id as "refundId",
+       ${hexId('r.id')} as "refundId",
        r.status as "refundStatus",
        n.amount_cents = p.amount_cents as "isWhole"
      from unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::text[])

@@ -1,5 +1,5 @@
 import { Fault } from '../../base/fault.ts'
-import { uuidFromHex } from '../../base/ids.ts'
+import { hexId } from '../../db/sql-values.ts'
 import { query, transact, type Tx } from '../../db/tx.ts'
 import type { Context } from '../context.ts'
 import type { Core } from '../core/core.ts'
@@ -59,23 +59,22 @@ async function bookAnswer(core: Core, check: ClaimedRefund, end: RefundEnd): Pro
 /** 'known': our books say the same. 'refunded': before anybody decided. 'overtaken': the lease is over. */
 async function applyAnswer(tx: Tx, now: Date, check: ClaimedRefund, { status }: RefundEnd) {
   const { paymentId, chargeId, provider, providerRefundId, amountCents, id } = check.refund
-  const charge = chargeId === null ? null : uuidFromHex(chargeId)
-  await tx.run('select from charges where id = $1 for no key update', [charge])
+  await tx.run('select from charges where id = $1 for no key update', [chargeId])
   const undone = await lockUndone(tx, check.refund)
   if (!(await endCheck(tx, check))) return 'overtaken'
   if ((status === 'failed') === (undone !== undefined)) return 'known'
   if (!undone) return (await undoRefund(tx, now, id)) ? 'undone_refund' : 'known'
   const exceptionId = undone.is_open ? undone.id : null
-  const seen = { paymentId, chargeId: charge, provider, providerRefundId, amountCents }
+  const seen = { paymentId, chargeId, provider, providerRefundId, amountCents }
   const isOpened = await bookForeign(tx, now, { ...seen, exceptionId, undoneExceptionId: undone.id })
   return isOpened ? 'foreign_refund' : 'refunded'
 }
 
 async function lockUndone(tx: Tx, { id }: Refund): Promise<{ id: string; is_open: boolean } | undefined> {
   const [undone] = await tx.rows<{ id: string; is_open: boolean }>(
-    `select id, resolution is null as is_open from exceptions
+    `select ${hexId('id')} as id, resolution is null as is_open from exceptions
      where refund_id = $1 and kind = 'undone_refund' for no key update`,
-    [uuidFromHex(id)],
+    [id],
   )
   return undone
 }
@@ -83,10 +82,10 @@ async function lockUndone(tx: Tx, { id }: Refund): Promise<{ id: string; is_open
 /** False if the lease is over, or a report arrived since the provider was asked. */
 async function endCheck(tx: Tx, { refund, leasedUntil }: ClaimedRefund): Promise<boolean> {
   const sql = 'delete from refund_checks where refund_id = $1 and due_at = $2'
-  return (await tx.run(sql, [uuidFromHex(refund.id), leasedUntil])) === 1
+  return (await tx.run(sql, [refund.id, leasedUntil])) === 1
 }
 
 async function putOff(core: Core, { refund, leasedUntil, attempts }: ClaimedRefund): Promise<void> {
   const sql = 'update refund_checks set due_at = $3 where refund_id = $1 and due_at = $2'
-  await query(core.pool, sql, [uuidFromHex(refund.id), leasedUntil, retryAt(core.now(), attempts)])
+  await query(core.pool, sql, [refund.id, leasedUntil, retryAt(core.now(), attempts)])
 }

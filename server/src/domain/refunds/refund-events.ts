@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto'
-import { uuidFromHex } from '../../base/ids.ts'
 import type { Cents } from '../../base/money.ts'
 import type { Tx } from '../../db/tx.ts'
 import { CHARGE_COLUMNS, type StoredCharge } from '../deposits/charge-reads.ts'
@@ -23,7 +22,7 @@ export async function recordRefunded(tx: Tx, now: Date, refund: DoneRefund): Pro
   const charge = await tx.one<StoredCharge>(
     `update charges c set refunded_cents = refunded_cents + $2 where c.id = $1
      returning ${CHARGE_COLUMNS}`,
-    [uuidFromHex(chargeId), refund.amountCents],
+    [chargeId, refund.amountCents],
   )
   await insertEvents(tx, now, [refundEvent(now, { ...refund, chargeId }, charge)])
 }
@@ -31,8 +30,7 @@ export async function recordRefunded(tx: Tx, now: Date, refund: DoneRefund): Pro
 /** As its provider knows it, so a refund that a restored backup lacks keeps its name. REFUND_SUBJECT does the same. */
 export function refundSubject(refund: Pick<DoneRefund, 'providerRefundId' | 'madeBefore'> & { chargeId: string }) {
   const { chargeId, providerRefundId, madeBefore } = refund
-  const digest = createHash('sha256').update(`${chargeId} ${providerRefundId} ${madeBefore}`).digest('hex')
-  return uuidFromHex(digest.slice(0, 32))
+  return createHash('sha256').update(`${chargeId} ${providerRefundId} ${madeBefore}`).digest('hex').slice(0, 32)
 }
 
 function refundEvent(now: Date, refund: DoneRefund & { chargeId: string }, charge: StoredCharge): NewEvent {

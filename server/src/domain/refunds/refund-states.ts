@@ -1,5 +1,5 @@
 import { Fault } from '../../base/fault.ts'
-import { hexFromUuid, newUuid7, uuidFromHex } from '../../base/ids.ts'
+import { newHexId } from '../../base/ids.ts'
 import type { Cents } from '../../base/money.ts'
 import { insertRow } from '../../db/insert-rows.ts'
 import type { Tx } from '../../db/tx.ts'
@@ -60,7 +60,7 @@ export type EndedBy = { actor: Actor; reason: string }
 // move the money last: all refunds share the balance `refunding`, and whoever moves it next waits until the commit.
 
 export type NewRefund = {
-  /** A UUID. A new one, if it is left out. */
+  /** A new one, if it is left out. */
   id?: string
   paymentId: string
   chargeId: string | null
@@ -144,7 +144,7 @@ export async function endRefund(
      )
      select ${REFUND_COLUMNS} from r ${REFUND_JOINS}`,
     [
-      uuidFromHex(refundId),
+      refundId,
       status,
       end.status === 'failed' ? end.failure : null,
       now,
@@ -189,7 +189,7 @@ async function release(tx: Tx, now: Date, refund: Refund): Promise<void> {
  * the lock of the charge.
  */
 export async function undoRefund(tx: Tx, now: Date, refundId: string): Promise<boolean> {
-  const refund = await readRefund(tx, uuidFromHex(refundId))
+  const refund = await readRefund(tx, refundId)
   const { provider, chargeId, amountCents } = refund
   if (!(await openRefundException(tx, now, 'undone_refund', refund))) return false
   await post(tx, now, refund, [
@@ -197,12 +197,12 @@ export async function undoRefund(tx: Tx, now: Date, refundId: string): Promise<b
   ])
   if (chargeId !== null) {
     const sql = 'update charges set refunded_cents = refunded_cents - $2 where id = $1'
-    await tx.run(sql, [uuidFromHex(chargeId), amountCents])
+    await tx.run(sql, [chargeId, amountCents])
   }
   return true
 }
 
-/** Made at the provider without us. All ids are UUIDs, except the provider's own. */
+/** Made at the provider without us. */
 export type ExternalRefund = {
   paymentId: string
   chargeId: string | null
@@ -245,7 +245,7 @@ type RefundInsert = {
 
 /** One made at the provider is DONE. Undefined when its idempotency key or its provider's id is taken. */
 async function insertRefund(tx: Tx, now: Date, row: RefundInsert): Promise<Refund | undefined> {
-  const { id = newUuid7(now) } = row
+  const { id = newHexId(now) } = row
   const isDone = row.source === 'provider'
   const columns = {
     id,
@@ -255,7 +255,7 @@ async function insertRefund(tx: Tx, now: Date, row: RefundInsert): Promise<Refun
     account_id: row.accountId,
     exception_id: row.exceptionId,
     undone_exception_id: row.undoneExceptionId,
-    provider_refund_id: row.providerRefundId ?? hexFromUuid(id),
+    provider_refund_id: row.providerRefundId ?? id,
     amount_cents: row.amountCents,
     fee_returned_cents: row.feeReturnedCents ?? 0,
     status: isDone ? 'DONE' : 'PROCESSING',
@@ -279,31 +279,25 @@ const OUR_REFUND_ID = /^[0-9a-f]{12}7[0-9a-f]{3}[89ab][0-9a-f]{15}$/
 /** A refund that we asked for, and that is not in a restored backup, keeps the id that we gave it. */
 async function lostId(tx: Tx, providerRefundId: string): Promise<string | undefined> {
   if (!OUR_REFUND_ID.test(providerRefundId)) return undefined
-  const id = uuidFromHex(providerRefundId)
   // Ours that FAILED, and that the provider made all the same, has its id already.
-  const known = await tx.rows('select from refunds where id = $1', [id])
-  return known.length === 0 ? id : undefined
+  const known = await tx.rows('select from refunds where id = $1', [providerRefundId])
+  return known.length === 0 ? providerRefundId : undefined
 }
 
 // A PROCESSING refund belongs to a charge or to an exception, whose lock protects it too.
 async function lockRefund(tx: Tx, refundId: string): Promise<Refund> {
-  const id = uuidFromHex(refundId)
   const owner = await tx.one<{ charge_id: string | null; exception_id: string | null }>(
     'select charge_id, exception_id from refunds where id = $1',
-    [id],
+    [refundId],
   )
   await tx.run('select from charges where id = $1 for no key update', [owner.charge_id])
   await tx.run('select from exceptions where id = $1 for no key update', [owner.exception_id])
-  return readRefund(tx, id)
+  return readRefund(tx, refundId)
 }
 
 function post(tx: Tx, now: Date, refund: Refund, movements: Movement[]): Promise<void> {
-  const about = {
-    paymentId: refund.paymentId,
-    chargeId: refund.chargeId && uuidFromHex(refund.chargeId),
-    refundId: uuidFromHex(refund.id),
-    occurredAt: now,
-  }
+  const { paymentId, chargeId, id: refundId } = refund
+  const about = { paymentId, chargeId, refundId, occurredAt: now }
   const transfers = movements.map((movement) => ({ ...about, ...movement }))
   return postTransfers(tx, now, transfers)
 }

@@ -1,5 +1,5 @@
 import { Fault, invalidField } from '../../base/fault.ts'
-import { hexFromUuid, isHexId, newUuid7, uuidFromHex } from '../../base/ids.ts'
+import { newHexId, parseHexId } from '../../base/ids.ts'
 import { isCents, type Cents } from '../../base/money.ts'
 import { hashRequest } from '../../base/request-hash.ts'
 import { query, transact, type Tx } from '../../db/tx.ts'
@@ -136,8 +136,8 @@ function endedAlready({ status, endedAt, endedBy }: Refund): Fault {
 }
 
 async function findRefund(tx: Tx, text: string): Promise<Refund> {
-  const id = hexFromUuid(text.toLowerCase())
-  const [refund] = isHexId(id) ? await tx.rows<Refund>(`${SELECT_REFUNDS} where r.id = $1`, [uuidFromHex(id)]) : []
+  const id = parseHexId(text)
+  const [refund] = id ? await tx.rows<Refund>(`${SELECT_REFUNDS} where r.id = $1`, [id]) : []
   if (!refund) throw new Fault('not_found', 'Refund not found')
   return refund
 }
@@ -167,11 +167,11 @@ export async function reserveForCharge(
 
   const payment = await requirePayment(tx, charge)
   const { amountCents, feeReturnedCents } = sharesOf(charge, payment, asked)
-  const id = newUuid7(now)
+  const id = newHexId(now)
   // Before the money moves: see refund-states.ts.
   await writeAudit(tx, now, actor, {
     action: 'refund.requested',
-    subject: `refund ${hexFromUuid(id)}`,
+    subject: `refund ${id}`,
     accountId: charge.accountId,
     reason: asked.reason,
     details: { paymentLinkId: charge.paymentLinkId, amountCents, feeReturnedCents },
@@ -181,7 +181,7 @@ export async function reserveForCharge(
     source: 'balance',
     accountId: charge.accountId,
     paymentId: payment.id,
-    chargeId: uuidFromHex(charge.id),
+    chargeId: charge.id,
     amountCents,
     feeReturnedCents,
     reason: asked.reason,
@@ -241,7 +241,7 @@ async function requirePayment(tx: Tx, charge: Charge): Promise<RefundablePayment
        where r.payment_id = p.id and r.status <> 'FAILED'
      ) r on true
      where p.charge_id = $1 and p.credited`,
-    [uuidFromHex(charge.id)],
+    [charge.id],
   )
 }
 

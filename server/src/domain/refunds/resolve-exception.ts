@@ -1,5 +1,5 @@
 import { Fault } from '../../base/fault.ts'
-import { hexFromUuid, isUuid, uuidFromHex } from '../../base/ids.ts'
+import { isUuid } from '../../base/ids.ts'
 import type { Cents } from '../../base/money.ts'
 import { transact, type Tx } from '../../db/tx.ts'
 import { checkReason, type Actor } from '../core/audit-log.ts'
@@ -54,10 +54,14 @@ export async function resolveException(
 }
 
 /** Nothing is booked. The charge expires with its next check; a Pix that comes later still completes it. */
-async function giveUpUnnamed(tx: Tx, now: Date, id: string, decision: Omit<Decision, 'leasedUntil'>): Promise<void> {
+async function giveUpUnnamed(
+  tx: Tx,
+  now: Date,
+  exceptionId: string,
+  decision: Omit<Decision, 'leasedUntil'>,
+): Promise<void> {
   const { resolution, actor, reason } = decision
   const kind = 'unnamed_payment'
-  const exceptionId = uuidFromHex(id)
   // Everyone locks the charge first.
   const charge = await tx.one<{ value_cents: Cents }>(
     'select value_cents from charges where id = (select charge_id from exceptions where id = $1) for no key update',
@@ -72,7 +76,7 @@ async function giveUpUnnamed(tx: Tx, now: Date, id: string, decision: Omit<Decis
     })
   const { how } = resolution
   const details = { kind, how, amountCents: charge.value_cents }
-  await markDecided(tx, now, { exceptionId: id, how, accountId: null, actor, reason, resolvedAt: now, details })
+  await markDecided(tx, now, { exceptionId, how, accountId: null, actor, reason, resolvedAt: now, details })
 }
 
 type Decision = { resolution: Resolution; actor: Actor; reason: string; leasedUntil: Date }
@@ -126,7 +130,7 @@ function recordDecision(tx: Tx, now: Date, exception: LockedException, decided: 
   const { id, kind, amountCents } = exception
   const resolvedAt = how === 'refund' ? null : now
   const details = { kind, how, amountCents }
-  return markDecided(tx, now, { exceptionId: hexFromUuid(id), how, accountId, actor, reason, resolvedAt, details })
+  return markDecided(tx, now, { exceptionId: id, how, accountId, actor, reason, resolvedAt, details })
 }
 
 function transferOf(now: Date, exception: LockedException, how: Resolution['how'], accountId: string | null): Transfer {
@@ -212,7 +216,7 @@ async function reserveSuspended(tx: Tx, now: Date, exception: LockedException, d
   }
   const refund = await reserveRefund(tx, now, decision.actor, {
     source: 'suspense',
-    exceptionId: hexFromUuid(exception.id),
+    exceptionId: exception.id,
     paymentId,
     chargeId: null,
     amountCents,
@@ -229,7 +233,7 @@ async function reserveSuspended(tx: Tx, now: Date, exception: LockedException, d
 async function lockNamedCharge(tx: Tx, exceptionId: string): Promise<StoredCharge | undefined> {
   const [named] = await tx.rows<{ id: string | null }>(
     `select ${hexId(NAMED_CHARGE)} as id from exceptions x join payments p on p.id = x.payment_id where x.id = $1`,
-    [uuidFromHex(exceptionId)],
+    [exceptionId],
   )
   const [charge] = named?.id ? await lockCharges(tx, [named.id]) : []
   return charge
@@ -274,7 +278,6 @@ function announceMatched(ctx: Context, chargeId: string): void {
   ctx.wakeChecks()
 }
 
-/** All ids are UUIDs. */
 type LockedException = {
   id: string
   kind: ExceptionKind
@@ -297,11 +300,11 @@ type LockedException = {
 /** Locks all exceptions of the payment in the order of ids, so that a decision on one sees the others. */
 async function lockException(tx: Tx, id: string): Promise<{ exception: LockedException; refunds: LockedException[] }> {
   const ofPayment = '= (select payment_id from exceptions where id = $1)'
-  await tx.run(`select from exceptions where payment_id ${ofPayment} order by id for no key update`, [uuidFromHex(id)])
+  await tx.run(`select from exceptions where payment_id ${ofPayment} order by id for no key update`, [id])
   // A second statement, so that it sees a refund that was booked while we waited for the lock.
   const rows = await tx.rows<Omit<LockedException, 'isHeld'>>(
     `select
-       x.id,
+       ${hexId('x.id')} as id,
        x.kind,
        ${EXCEPTION_STATE} as state,
        x.payment_id as "paymentId",
@@ -309,9 +312,9 @@ async function lockException(tx: Tx, id: string): Promise<{ exception: LockedExc
        p.end_to_end_id as "endToEndId",
        p.occurred_at as "occurredAt",
        exists (select from refunds o where o.payment_id = p.id and o.status <> 'FAILED') as "isRefunded",
-       x.refund_id as "refundId",
+       ${hexId('x.refund_id')} as "refundId",
        coalesce(f.amount_cents, p.amount_cents) as "amountCents",
-       p.charge_id as "chargeId",
+       ${hexId('p.charge_id')} as "chargeId",
        c.account_id as "chargeAccountId",
        case when p.credited then c.account_id else (
          select o.account_id from exceptions o
@@ -322,11 +325,11 @@ async function lockException(tx: Tx, id: string): Promise<{ exception: LockedExc
      left join charges c on c.id = p.charge_id
      left join refunds f on f.id = x.refund_id
      where x.payment_id ${ofPayment} order by x.id`,
-    [uuidFromHex(id)],
+    [id],
   )
   const isHeld = rows.some((row) => row.refundId === null && row.state !== 'resolved')
   const locked = rows.map((row) => ({ ...row, isHeld }))
-  const exception = locked.find((row) => row.id === uuidFromHex(id))
+  const exception = locked.find((row) => row.id === id)
   if (!exception) throw new Error(`Exception ${id} is gone`)
   const isOpenRefund = (row: LockedException) => row.kind === 'foreign_refund' && row.state === 'open'
   return { exception, refunds: exception.refundId !== null ? [] : locked.filter(isOpenRefund) }

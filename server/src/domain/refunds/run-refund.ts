@@ -1,5 +1,4 @@
 import { Fault } from '../../base/fault.ts'
-import { uuidFromHex } from '../../base/ids.ts'
 import { query, transact, type Tx } from '../../db/tx.ts'
 import type { Context } from '../context.ts'
 import type { Core } from '../core/core.ts'
@@ -228,7 +227,7 @@ export async function markSent(
        absent_since = null,
        doubted_at = case when sent_at is not null then coalesce(doubted_at, $3) end
      where id = $1 and due_at = $2 and status = 'PROCESSING'`,
-    [uuidFromHex(refund.id), leasedUntil, now],
+    [refund.id, leasedUntil, now],
   )
   return marked === 1
 }
@@ -237,7 +236,7 @@ export async function markSent(
 async function recordProgress(core: Core, claimed: ClaimedRefund, progress: Progress): Promise<Refund> {
   const { refund, leasedUntil, attempts } = claimed
   const now = core.now()
-  const id = uuidFromHex(refund.id)
+  const id = refund.id
   return transact(core.pool, async (tx) => {
     const [recorded] = await tx.rows<Refund>(
       `with r as (

@@ -1,4 +1,4 @@
-import { uuidFromHex, uuidOfTime } from '../../base/ids.ts'
+import { uuidOfTime } from '../../base/ids.ts'
 import type { Cents } from '../../base/money.ts'
 import { prepared } from '../../db/prepared.ts'
 import { inTurn, query } from '../../db/tx.ts'
@@ -208,7 +208,7 @@ function payments(text: string): [first: string, last: string] {
 function idRange(text: string, minDigits: number): { first: string; last: string } | undefined {
   const digits = text.toLowerCase().replaceAll('-', '').replace(/…$/, '')
   if (!/^[0-9a-f]+$/.test(digits) || digits.length < minDigits || digits.length > ID_DIGITS) return undefined
-  return { first: uuidFromHex(digits.padEnd(ID_DIGITS, '0')), last: uuidFromHex(digits.padEnd(ID_DIGITS, 'f')) }
+  return { first: digits.padEnd(ID_DIGITS, '0'), last: digits.padEnd(ID_DIGITS, 'f') }
 }
 
 /** An amount as people write it: 199,90 or R$ 1.234,56 or 1,234.56. A whole number is reais. Null for anything else. */

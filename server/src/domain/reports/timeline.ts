@@ -1,4 +1,3 @@
-import { uuidFromHex } from '../../base/ids.ts'
 import type { Cents } from '../../base/money.ts'
 import { transact, type Tx } from '../../db/tx.ts'
 import { requireChargeIn, type Charge } from '../deposits/charge-reads.ts'
@@ -63,19 +62,18 @@ export function readTimeline(core: Core, accountId: string, paymentLinkId: strin
 
 async function readParts(tx: Tx, accountId: string, paymentLinkId: string): Promise<Timeline> {
   const charge = await requireChargeIn(tx, accountId, paymentLinkId)
-  const id = uuidFromHex(charge.id)
   const refunds = await tx.rows<Refund>(`${SELECT_REFUNDS} where r.charge_id = $1 order by r.id desc limit $2`, [
-    id,
+    charge.id,
     MAX_REFUNDS,
   ])
   const held = await readHeldIn(tx, charge.id)
-  const heldPayments = await tx.rows<HeldPayment>(SELECT_HELD_PAYMENTS, [id, MAX_HELD])
+  const heldPayments = await tx.rows<HeldPayment>(SELECT_HELD_PAYMENTS, [charge.id, MAX_HELD])
   const moments = [
     ...(await momentsOfCharge(tx, charge)),
     ...heldPayments.flatMap(momentsOfHeld),
     ...refunds.toReversed().flatMap(momentsOfRefund),
     ...(await momentsOfEvents(tx, accountId, [
-      id,
+      charge.id,
       ...refunds.map((refund) => refundSubject({ ...refund, chargeId: charge.id })),
     ])),
   ]
@@ -113,7 +111,7 @@ async function momentsOfCharge(tx: Tx, charge: Charge): Promise<Moment[]> {
      left join transfers t on t.payment_id = p.id and t.kind in ('deposit', 'matched_deposit') and t.refund_id is null
      left join checks k on k.provider = c.provider and k.subject = $2 and c.status = 'PENDING'
      where c.id = $1`,
-    [uuidFromHex(charge.id), charge.id],
+    [charge.id, charge.id],
   )
   const { provider, feeCents, createdAt } = charge
   const moments: Moment[] = [{ kind: 'created', at: createdAt, provider, valueCents: charge.valueCents, feeCents }]

@@ -80,7 +80,7 @@ export async function listEvents(
   const needsDelivery = filter.state !== undefined || filter.webhookId !== undefined
   const search: typeof searchEvents = needsDelivery ? searchDeliveries : searchEvents
   const { found, searchedUpTo } = await search(core, { ...filter, order, accountId, after, isByEvent: true })
-  const { items, nextCursor } = page(found, filter.limit, ({ eventId }) => hexFromUuid(eventId))
+  const { items, nextCursor } = page(found, filter.limit, ({ eventId }) => eventId)
   const rows = await query<EventRow>(
     core.pool,
     `select ${EVENT_COLUMNS} from events v where v.id = any($1) order by v.id ${order}`,
@@ -135,7 +135,7 @@ export async function listDeliveries(
 }
 
 function cursorOf({ eventId, webhookId }: Place): string {
-  return hexFromUuid(eventId) + hexFromUuid(webhookId)
+  return hexFromUuid(eventId + webhookId)
 }
 
 export type SentRequest = { url: string; headers: Record<string, string>; body: string }
@@ -216,7 +216,7 @@ export async function listFailingWebhooks(
      order by w.id desc limit $2`,
     [cursorUuid(cursor), limit + 1, MAX_PENDING_COUNTED],
   )
-  const { items: webhooks, nextCursor } = page(rows, limit, ({ webhookId }) => hexFromUuid(webhookId))
+  const { items: webhooks, nextCursor } = page(rows, limit, ({ webhookId }) => webhookId)
   return { webhooks, nextCursor }
 }
 

@@ -1,5 +1,5 @@
 import { Fault } from '../../base/fault.ts'
-import { hexFromUuid, newUuid7, uuidFromHex } from '../../base/ids.ts'
+import { hexFromUuid, newUuid7 } from '../../base/ids.ts'
 import { unnestOf, valuesOf, type Columns } from '../../db/insert-rows.ts'
 import type { Tx } from '../../db/tx.ts'
 import type { SentKind } from './event-kinds.ts'
@@ -59,9 +59,9 @@ export function eventName({ kind, subjectId }: { kind: string; subjectId: string
 }
 
 export function parseEventName(name: string): { kind: string; subjectId: string } {
-  const [, kind, hex] = /^evt_([A-Z_]+)_([0-9a-f]{32})$/.exec(name) ?? []
-  if (!kind || !hex) throw new Fault('not_found', 'Event not found')
-  return { kind, subjectId: uuidFromHex(hex) }
+  const [, kind, subjectId] = /^evt_([A-Z_]+)_([0-9a-f]{32})$/.exec(name) ?? []
+  if (!kind || !subjectId) throw new Fault('not_found', 'Event not found')
+  return { kind, subjectId }
 }
 
 export function eventBody(event: NewEvent): string {

@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { uuidFromHex } from '../../base/ids.ts'
 import { EVENTS, type EventField } from '../../domain/webhooks/event-kinds.ts'
 import { eventName } from '../../domain/webhooks/events.ts'
 import { DEPOSIT_EXAMPLE, depositSchema } from '../api/deposits.ts'
@@ -21,7 +20,7 @@ const KINDS = Object.keys(EVENTS) as (keyof typeof EVENTS)[]
 /** By kind, an event as it is sent. */
 export const EVENT_EXAMPLES = Object.fromEntries(
   KINDS.map((kind) => {
-    const id = eventName({ kind, subjectId: uuidFromHex(EVENTS[kind].subject) })
+    const id = eventName({ kind, subjectId: EVENTS[kind].subject })
     const data = byField(kind, ({ example }, name) => example ?? EXAMPLE[name])
     return [kind, { id, event: kind, createdAt: '2026-01-31T12:01:08.000Z', data }]
   }),
