@@ -59,7 +59,7 @@ const BREAKS = [
   {
     name: 'unknown-is-failed',
     says: 'treats a charge with an unknown outcome as not made',
-    file: 'domain/deposits/failover.js',
+    file: 'domain/deposits/open-deposit.js',
     find: "outcome: error.outcome === 'unknown' ? 'unknown' : 'failed'",
     replace: "outcome: 'failed'",
     plans: 'waves',
@@ -69,7 +69,7 @@ const BREAKS = [
   {
     name: 'forgets-the-first-attempt',
     says: 'takes a failed second attempt for the outcome of the first',
-    file: 'domain/deposits/failover.js',
+    file: 'domain/deposits/open-deposit.js',
     find: 'mayExist ? asUnknown(caught) : caught',
     replace: 'caught',
     plans: 'calm',
@@ -106,7 +106,7 @@ const BREAKS = [
   {
     name: 'answers-from-memory',
     says: 'a deposit is answered with its code before the code is stored',
-    file: 'domain/deposits/failover.js',
+    file: 'domain/deposits/open-deposit.js',
     find: 'const isAccepted = await ctx.acceptances.add({ chargeId, emv });',
     replace: 'const isAccepted = true;',
     plans: 'calm',

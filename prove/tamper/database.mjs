@@ -22,7 +22,7 @@ export async function openDatabase({ dist, home }) {
   const { makePool } = await load('db/pool.js')
   const { transact } = await load('db/tx.js')
   const { auditBooks } = await load('domain/audit/books.js')
-  const { makeChargeSeal } = await load('domain/core/charge-seal.js')
+  const { makeChargeSeal } = await load('domain/core/charge-facts.js')
   const { refreshDailyTotals } = await load('domain/reports/daily-totals.js')
   const pg = createRequire(join(dist, 'cli.js'))('pg')
   const embedded = await openEmbedded({ home, say: () => undefined })

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import { expect, onTestFinished, test } from 'vitest'
 import { queryDeposit } from '../src/domain/deposits/query-deposit.ts'
-import { isWellFormedKey } from '../src/domain/accounts/api-keys.ts'
+import { isWellFormedKey } from '../src/domain/accounts/callers.ts'
 import { startDeliverWorker } from '../src/workers/deliver.ts'
 import { enter, expectAccessible, serve, useChromium, visit } from './chromium.ts'
 import { startReceiver } from './receiver.ts'

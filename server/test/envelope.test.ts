@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import type { InjectOptions } from 'fastify'
 import { describe, expect, test } from 'vitest'
-import { makeKeyCache } from '../src/domain/accounts/key-cache.ts'
+import { makeKeyCache } from '../src/domain/accounts/callers.ts'
 import { makePool } from '../src/db/pool.ts'
 import type { Settings } from '../src/domain/core/settings.ts'
 import {

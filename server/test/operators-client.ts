@@ -2,10 +2,10 @@ import type { InjectOptions } from 'fastify'
 import { transact } from '../src/db/tx.ts'
 import type { Actor } from '../src/domain/core/audit-log.ts'
 import { createOperatorKey } from '../src/domain/accounts/api-keys.ts'
+import type { OperatorScope } from '../src/domain/accounts/callers.ts'
 import { createOperator } from '../src/domain/users/operators.ts'
 import type { App } from '../src/http/app.ts'
 import { bearer } from './requests.ts'
-import type { OperatorScope } from '../src/domain/accounts/callers.ts'
 import type { World } from './world.ts'
 
 // An operator who uses the API, for the tests of http/operator.ts and of what it changes.

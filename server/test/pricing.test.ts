@@ -2,8 +2,14 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { Fault } from '../src/base/fault.ts'
 import { MAX_CENTS } from '../src/base/money.ts'
-import { priceDeposit, type Price } from '../src/domain/accounts/pricing.ts'
-import { TERM_NAMES, termsFor, type Terms, type TermsOverrides } from '../src/domain/core/terms.ts'
+import {
+  priceDeposit,
+  type Price,
+  TERM_NAMES,
+  termsFor,
+  type Terms,
+  type TermsOverrides,
+} from '../src/domain/core/terms.ts'
 import { DEFAULT_TERMS } from './world.ts'
 
 const NO_OVERRIDES = Object.fromEntries(TERM_NAMES.map((name) => [name, null])) as TermsOverrides

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { makeOwnBuckets } from '../src/base/shared-buckets.ts'
+import { makeOwnBuckets } from '../src/base/token-buckets.ts'
 import { makeRateLimit, rateOf, type RateLimitCall } from '../src/providers/http/limits.ts'
 
 // Sleeping is moving the clock, so that waiting costs the test no time.

@@ -1,8 +1,13 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { seededRandom } from '../src/base/seeded-random.ts'
-import { leaseOf, makeSharedBuckets, type SharedBucket, type SharedBuckets } from '../src/base/shared-buckets.ts'
-import type { Rate } from '../src/base/token-bucket.ts'
+import {
+  leaseOf,
+  makeSharedBuckets,
+  type SharedBucket,
+  type SharedBuckets,
+  type Rate,
+} from '../src/base/token-buckets.ts'
 import { makePool, type Pool } from '../src/db/pool.ts'
 import { purgeSharedLimits, reportTaken } from '../src/db/shared-limits.ts'
 import { transact } from '../src/db/tx.ts'

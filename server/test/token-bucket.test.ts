@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { makeTokenBucket } from '../src/base/token-bucket.ts'
+import { makeTokenBucket } from '../src/base/token-buckets.ts'
 
 test('a full bucket gives its burst at once, and then nothing', () => {
   const bucket = makeTokenBucket({ perSecond: 10, burst: 3 })

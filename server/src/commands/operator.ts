@@ -3,8 +3,8 @@ import { Fault } from '../base/fault.ts'
 import { OperatorError } from '../base/operator-error.ts'
 import type { Core } from '../domain/core/core.ts'
 import { transact } from '../db/tx.ts'
-import { OPERATOR_SCOPE, OPERATOR_SCOPES, type OperatorScope } from '../domain/accounts/callers.ts'
 import { createOperatorKey } from '../domain/accounts/api-keys.ts'
+import { OPERATOR_SCOPE, OPERATOR_SCOPES, type OperatorScope } from '../domain/accounts/callers.ts'
 import {
   createOperator,
   findOperator,

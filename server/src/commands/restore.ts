@@ -104,8 +104,8 @@ async function requireSecretKey(terminal: Terminal, databaseUrl: string, home: s
 async function catchUp(ctx: Context, terminal: Terminal, manifest: Manifest): Promise<void> {
   const window = { from: new Date(Date.parse(manifest.start.at) - OVERLAP_MS), to: ctx.now() }
   try {
-    const { statements } = await reconcileWindow(ctx, consoleActor(), { ...window, provider: undefined })
-    const booked = statements.reduce((sum, { settledCount }) => sum + settledCount, 0)
+    const { comparisons } = await reconcileWindow(ctx, consoleActor(), { ...window, provider: undefined })
+    const booked = comparisons.reduce((sum, { settledCount }) => sum + settledCount, 0)
     terminal.print(`booked     ${count(booked, 'payment')} that providers list and the backup lacks`)
   } catch (error) {
     if (!(error instanceof ProviderError)) throw error

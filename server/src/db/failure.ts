@@ -1,7 +1,7 @@
 import { Fault } from '../base/fault.ts'
 import { OperatorError } from '../base/operator-error.ts'
 
-/** The pool logged why, once for all callers: see db/outage-log.ts. */
+/** The pool logged why, once for all callers: see makeOutageLog() of db/pool.ts. */
 export class DatabaseUnavailable extends Fault {
   constructor(cause: unknown) {
     super('unavailable', 'The service is temporarily unavailable, please try again', { retryAfterSeconds: 1, cause })

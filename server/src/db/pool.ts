@@ -1,9 +1,9 @@
 import pg from 'pg'
+import { makeCollapsedLog } from '../base/collapsed-log.ts'
 import type { Log } from '../base/log.ts'
 import { readDatabaseUrl } from './database-url.ts'
-import { isConnectionUseless } from './failure.ts'
+import { isConnectionUseless, sqlState } from './failure.ts'
 import { clientOf } from './hosts.ts'
-import { makeOutageLog, type OutageLog } from './outage-log.ts'
 
 export type Pool = pg.Pool
 
@@ -104,6 +104,24 @@ export async function begin(client: pg.ClientBase, statement: string): Promise<v
 
 export function outageLogOf(pool: Pool): OutageLog | undefined {
   return extras.get(pool)?.outage
+}
+
+type OutageLog = ReturnType<typeof makeOutageLog>
+
+export function makeOutageLog(log: Log, nowMs: () => number = Date.now) {
+  const { failed, worked } = makeCollapsedLog(
+    log,
+    { began: 'database unavailable', ended: 'the database works again' },
+    nowMs,
+  )
+  return {
+    failed(error: unknown) {
+      const reason = error instanceof Error ? error.message || error.name : String(error)
+      const code = sqlState(error) || undefined
+      failed(code ?? (error instanceof Error ? error.message : 'unknown'), { reason, code })
+    },
+    worked,
+  }
 }
 
 /** How long the client waits for a statement that may itself take this long. */

@@ -37,7 +37,7 @@ const SILENT = { debug() {}, info() {}, warn() {}, error() {} }
 /**
  * The presence of a process: a row with a lease by the database's clock, which works through any pooler. A live process
  * may be taken for dead if its renewals do not get through, so what it does is fenced by the rows it owns
- * (domain/deposits/intent-lease.ts).
+ * (domain/deposits/intents.ts).
  */
 export async function joinPresence(databaseUrl: string, options: Options = {}) {
   const { role = 'command', leaseMs = LEASE_MS, renewEveryMs = RENEW_EVERY_MS } = options

@@ -1,4 +1,4 @@
-import type { Report, Standing } from '../base/shared-buckets.ts'
+import type { Report, Standing } from '../base/token-buckets.ts'
 import { columnsOf, unnest } from './insert-rows.ts'
 import type { Pool } from './pool.ts'
 import { prepared } from './prepared.ts'

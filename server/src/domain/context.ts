@@ -1,6 +1,6 @@
 import type { IsBreached } from '../base/breached-passwords.ts'
-import { makeOwnBuckets, type SharedBuckets } from '../base/shared-buckets.ts'
-import { makeKeyCache, type KeyCache } from './accounts/key-cache.ts'
+import { makeOwnBuckets, type SharedBuckets } from '../base/token-buckets.ts'
+import { makeKeyCache, type KeyCache } from './accounts/callers.ts'
 import { makeCore, type Core } from './core/core.ts'
 import { makeDepositLanes, type DepositLanes } from './deposits/lanes.ts'
 import type { Mailer } from './ports/mailer.ts'

@@ -6,8 +6,16 @@ import { transact, type Tx } from '../../db/tx.ts'
 import { checkReason, differenceOf, writeAudit, type Actor } from '../core/audit-log.ts'
 import { readAccountRow } from './accounts.ts'
 import type { Core } from '../core/core.ts'
-import { TERM_NAMES, termField, TERMS, termsFor, termSchema, type Terms, type TermsOverrides } from '../core/terms.ts'
-import { priceDeposit } from './pricing.ts'
+import {
+  TERM_NAMES,
+  termField,
+  TERMS,
+  termsFor,
+  termSchema,
+  type Terms,
+  type TermsOverrides,
+  priceDeposit,
+} from '../core/terms.ts'
 
 export type AccountTerms = {
   overrides: TermsOverrides

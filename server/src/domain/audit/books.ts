@@ -9,7 +9,7 @@ import { NOW, type Checks } from './rules.ts'
 import { schemaChecks } from './schema.ts'
 import { TRAIL_CHECKS } from './trail.ts'
 import { MAX_NAMED } from '../reconciliation/differences.ts'
-import type { ChargeSeal } from '../core/charge-seal.ts'
+import type { ChargeSeal } from '../core/charge-facts.ts'
 
 export type Difference = { check: string; subject: string; text: string }
 

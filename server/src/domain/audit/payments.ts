@@ -1,7 +1,7 @@
 import { BrCodeError, decodeBrCode } from '../../base/brcode.ts'
 import type { Cents } from '../../base/money.ts'
 import type { Tx } from '../../db/tx.ts'
-import { FACTS_SQL, type ChargeSeal } from '../core/charge-seal.ts'
+import { FACTS_SQL, type ChargeSeal } from '../core/charge-facts.ts'
 import { BANK_SKEW, bornAt, check, hex, idMs, SKEW, timeMs, type Checks } from './rules.ts'
 
 // What a charge received: its value, unless an operator matched it with a payment of another amount.

@@ -1,7 +1,7 @@
 import { columnOf } from '../../db/sql-values.ts'
 import { EXPIRY_GRACE_MS } from '../deposits/charge-states.ts'
 import { DAY_ZONE } from '../core/business-days.ts'
-import { byOwnField } from '../core/own-fields.ts'
+import { byOwnField } from '../core/charge-facts.ts'
 import { OVERLAP_MS } from '../reconciliation/reconcile.ts'
 import { check, hex, idMs, isHashOf, NOW, SKEW, timeMs, type Checks } from './rules.ts'
 

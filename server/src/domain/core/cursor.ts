@@ -19,7 +19,10 @@ export function cursorUuid(cursor: string | undefined): string {
   return cursor
 }
 
-/** The statement asked for one row more than `limit`, which tells that there is another page. UUIDs lose their hyphens. */
+/**
+ * The statement asked for one row more than `limit`, which tells that there is another page. A UUID in a cursor has no
+ * hyphens.
+ */
 export function page<Item>(
   rows: Item[],
   limit: number,

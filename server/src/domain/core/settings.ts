@@ -1,4 +1,4 @@
-import type { ChargeSeal } from './charge-seal.ts'
+import type { ChargeSeal } from './charge-facts.ts'
 import type { SecretBox } from './secret-box.ts'
 import type { Terms } from './terms.ts'
 

@@ -1,8 +1,8 @@
 import { Fault } from '../../base/fault.ts'
 import { transact } from '../../db/tx.ts'
 import { countAccounts, createAccount, findAccount } from '../accounts/accounts.ts'
-import { SCOPES } from '../accounts/callers.ts'
 import { createKey } from '../accounts/api-keys.ts'
+import { SCOPES } from '../accounts/callers.ts'
 import type { Context } from '../context.ts'
 
 export type DemoAccount = { email: string; made: { password: string; key: string } | undefined }

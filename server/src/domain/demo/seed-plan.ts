@@ -3,9 +3,8 @@ import { base62, newSecretUuid7 } from '../../base/ids.ts'
 import type { Cents } from '../../base/money.ts'
 import { seededRandom } from '../../base/seeded-random.ts'
 import { RETRY_AFTER_MS } from '../webhooks/attempts.ts'
-import type { ChargeFacts } from '../core/charge-seal.ts'
-import { priceDeposit, type Price } from '../accounts/pricing.ts'
-import type { Terms } from '../core/terms.ts'
+import type { ChargeFacts } from '../core/charge-facts.ts'
+import { priceDeposit, type Price, type Terms } from '../core/terms.ts'
 
 // An invented history: when people pay, how much, and what goes wrong now and then.
 

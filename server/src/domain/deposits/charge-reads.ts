@@ -5,7 +5,7 @@ import { columnOf, hexId, isoTime } from '../../db/sql-values.ts'
 import type { SharedRead } from '../../db/shared-reads.ts'
 import { queryOne, type Tx } from '../../db/tx.ts'
 import type { Core } from '../core/core.ts'
-import { byOwnField, type OwnFields } from '../core/own-fields.ts'
+import { byOwnField, type OwnFields } from '../core/charge-facts.ts'
 
 export type ChargeStatus = 'PENDING' | 'COMPLETED' | 'EXPIRED' | 'CANCELED'
 

@@ -1,6 +1,7 @@
+import { makeLane, type Lane } from '../../base/lane.ts'
 import { unnestOf, valuesOf, type Columns } from '../../db/insert-rows.ts'
 import { prepared } from '../../db/prepared.ts'
-import { transact, type Tx } from '../../db/tx.ts'
+import { autocommit, queryOne, transact, type Tx } from '../../db/tx.ts'
 import type { Core } from '../core/core.ts'
 import { CHARGE_COLUMNS, type StoredCharge, type StoredStatus } from './charge-reads.ts'
 import { hexId } from '../../db/sql-values.ts'
@@ -45,6 +46,15 @@ export async function markPending(db: Pick<Tx, 'rows'>, instance: number, accept
   return accepted.map(({ chargeId }) => !lost.has(chargeId))
 }
 
+/** The lane to markPending(). */
+export function makeAcceptanceLane(core: Core): Lane<Acceptance, boolean> {
+  return makeLane(core, 'acceptances', async (accepted: Acceptance[]) => {
+    const results = await markPending(autocommit(core.pool), core.instance, accepted)
+    core.metrics.deposits.inc({ state: 'opened' }, results.filter(Boolean).length)
+    return results
+  })
+}
+
 /**
  * How the work on an intent ended without a code. 'failed': the provider made no charge, or withdrew one that nobody
  * was shown. 'unknown': nobody knows whether it was made, and a repeated request or the worker continues with it.
@@ -80,15 +90,11 @@ const END_INTENTS = prepared(`
   )
   select count(*) as failed from failed`)
 
-/** Ends or releases intents of this process, and leaves those of others alone. Resolves to how many failed. */
-export async function endIntents(
-  db: Pick<Tx, 'rows'>,
-  now: Date,
-  instance: number,
-  ends: IntentEnd[],
-): Promise<number> {
-  const [row] = await db.rows<{ failed: number }>(END_INTENTS, [...valuesOf(END_COLUMNS, ends), now, instance])
-  return row!.failed
+/** Ends or releases intents of this process, and leaves those of others alone. */
+export async function endIntents(core: Core, ends: IntentEnd[]): Promise<void> {
+  const params = [...valuesOf(END_COLUMNS, ends), core.now(), core.instance]
+  const { failed } = await queryOne<{ failed: number }>(core.pool, END_INTENTS, params)
+  core.metrics.deposits.inc({ state: 'failed' }, failed)
 }
 
 /**

@@ -1,12 +1,15 @@
+import { hash } from 'node:crypto'
+import { makeLane, type Lane } from '../../base/lane.ts'
 import { columnsOf, unnestOf, valuesOf, type Columns } from '../../db/insert-rows.ts'
 import { prepared } from '../../db/prepared.ts'
+import { isPresent } from '../../db/presence.ts'
 import type { SharedRead } from '../../db/shared-reads.ts'
-import { autocommit, isTransient, isUniqueViolation, query, transact, type Tx } from '../../db/tx.ts'
-import type { Price } from '../accounts/pricing.ts'
-import type { Core } from '../core/core.ts'
-import { OWN_NAMES, type OwnFields } from '../core/own-fields.ts'
-import { CHARGE_COLUMNS, type StoredCharge } from './charge-reads.ts'
 import { columnOf, hexId } from '../../db/sql-values.ts'
+import { autocommit, isTransient, isUniqueViolation, query, transact, type Tx } from '../../db/tx.ts'
+import { OWN_NAMES, type OwnFields } from '../core/charge-facts.ts'
+import type { Core } from '../core/core.ts'
+import type { Price } from '../core/terms.ts'
+import { CHARGE_COLUMNS, type StoredCharge } from './charge-reads.ts'
 
 /** A deposit that was asked for. It is stored before the provider is asked, so that a crash leaves us its txid. */
 export type Intent = { charge: NewCharge; idempotency: Idempotency | null }
@@ -34,8 +37,23 @@ export const INTENT_TIMEOUT_MS = 60_000
 
 const OPENED: Opened = { kind: 'opened' }
 
+/** Repeated requests are few, and have a lane of their own: each lane must be one transaction. */
+export function makeIntentLane(core: Core): Lane<Intent, IntentResult> {
+  const fresh = makeLane(core, 'intents', (intents: Intent[]) => openIntents(core, intents))
+  const contested = makeLane(core, 'repeated_intents', (intents: Intent[]) =>
+    transact(core.pool, (tx) => insertIntents(tx, core.now(), intents)),
+  )
+  return {
+    add: async (intent) => (await fresh.add(intent)) ?? contested.add(intent),
+    async drained() {
+      await fresh.drained()
+      await contested.drained()
+    },
+  }
+}
+
 /** Stores new intents in one statement. Undefined: insertIntents() must decide who has the key or the external id. */
-export async function openIntents(core: Core, intents: Intent[]): Promise<(Opened | undefined)[]> {
+async function openIntents(core: Core, intents: Intent[]): Promise<(Opened | undefined)[]> {
   const candidates = withoutRivals(intents)
   const stored = new Set(candidates)
   try {
@@ -261,6 +279,16 @@ function keyUsed({ requestHash, ...charge }: KeyHolder, request: Idempotency): K
   return { kind: 'key_used', isSameRequest: requestHash.equals(request.requestHash), charge }
 }
 
+/**
+ * Equal for two requests that ask for the same, in whatever order their fields come. A field without a value is left
+ * out, so a new one does not change earlier hashes. In SQL, isHashOf() of domain/audit/rules.ts gives the same.
+ */
+export function hashRequest(request: object): Buffer {
+  const given = Object.entries(request).filter(([, value]) => value !== null && value !== undefined)
+  const fields = given.toSorted(([one], [other]) => (one < other ? -1 : 1))
+  return Buffer.from(hash('sha256', JSON.stringify(fields), 'hex'), 'hex')
+}
+
 // Keeps the locks of a purge to milliseconds.
 const PURGE_LIMIT = 1_000
 
@@ -275,4 +303,49 @@ export async function purgeIdempotencyKeys(core: Core): Promise<'more' | 'idle'>
     ),
   )
   return deleted === PURGE_LIMIT ? 'more' : 'idle'
+}
+
+// ---- Whose an intent is ----
+
+// Between the intent and the provider's answer, a charge belongs to one process. Here it changes its owner.
+
+/** `heldIntents`: the charges that this process works on. */
+type Owner = Core & { heldIntents: Set<string> }
+
+export async function holdIntent<Result>(core: Owner, chargeId: string, work: () => Promise<Result>): Promise<Result> {
+  core.heldIntents.add(chargeId)
+  try {
+    return await work()
+  } finally {
+    core.heldIntents.delete(chargeId)
+  }
+}
+
+/** Undefined while a process works on it. Our own intents are looked up in memory: a release may have failed. */
+export async function claimIntent<Result>(
+  core: Owner,
+  charge: StoredCharge,
+  work: () => Promise<Result>,
+): Promise<Result | undefined> {
+  if (core.heldIntents.has(charge.id)) return undefined
+  return holdIntent(core, charge.id, async () => ((await becomeOwner(core, charge)) ? work() : undefined))
+}
+
+function becomeOwner(core: Core, charge: StoredCharge): Promise<boolean> {
+  const owner = charge.openingInstance
+  return transact(core.pool, async (tx) => {
+    if (owner !== null && owner !== core.instance && (await isPresent(tx, owner))) return false
+    const claimed = await tx.run(
+      `update charges set opening_instance = $3
+       where id = $1 and status = 'OPENING' and opening_instance is not distinct from $2`,
+      [charge.id, owner, core.instance],
+    )
+    return claimed === 1
+  })
+}
+
+/** False for a process that was suspended for so long that another one claimed the intent. */
+export async function ownsIntent(core: Core, chargeId: string): Promise<boolean> {
+  const sql = `select from charges where id = $1 and status = 'OPENING' and opening_instance = $2`
+  return (await query(core.pool, sql, [chargeId, core.instance])).length > 0
 }

@@ -1,15 +1,14 @@
 import { makeSingleFlight, type SingleFlight } from '../../base/single-flight.ts'
-import { autocommit, transact } from '../../db/tx.ts'
 import type { Core } from '../core/core.ts'
 import { makeLane, type Lane } from '../../base/lane.ts'
 import { makeWorkerSlot, type WorkerSlot } from '../core/worker-slot.ts'
 import { makePendingLimit, type PendingLimit } from './admission.ts'
 import type { Charge } from './charge-reads.ts'
-import { endIntents, markPending, type Acceptance, type IntentEnd } from './charge-states.ts'
+import { endIntents, makeAcceptanceLane, type Acceptance, type IntentEnd } from './charge-states.ts'
 import { makeChargeWatch, type ChargeWatch } from './charge-watch.ts'
 import { finishChecks, recordHints, type Check, type FinishedCheck, type Hints } from './checks/check-queue.ts'
 import { makeReceivedLists, type ReceivedLists } from './checks/received-list.ts'
-import { insertIntents, openIntents, type Intent, type IntentResult } from './intents.ts'
+import { makeIntentLane, type Intent, type IntentResult } from './intents.ts'
 import { makeSettlements, type RecordRefunds, type Settlements } from './settlements.ts'
 
 export type DepositLanes = {
@@ -55,15 +54,8 @@ export function makeDepositLanes(core: Core, recordRefunds: RecordRefunds): Depo
   return {
     intents: makeIntentLane(core),
     heldIntents: new Set(),
-    acceptances: makeLane(core, 'acceptances', async (accepted) => {
-      const results = await markPending(autocommit(core.pool), core.instance, accepted)
-      core.metrics.deposits.inc({ state: 'opened' }, results.filter(Boolean).length)
-      return results
-    }),
-    endedIntents: makeLane(core, 'ended_intents', async (ends) => {
-      const failed = await endIntents(autocommit(core.pool), core.now(), core.instance, ends)
-      core.metrics.deposits.inc({ state: 'failed' }, failed)
-    }),
+    acceptances: makeAcceptanceLane(core),
+    endedIntents: makeLane(core, 'ended_intents', (ends) => endIntents(core, ends)),
     settlements,
     hints: makeLane(core, 'hints', (given) => storeHints(core, hintFollower.current(), given), {
       maxBatch: MAX_NOTIFICATIONS,
@@ -75,21 +67,6 @@ export function makeDepositLanes(core: Core, recordRefunds: RecordRefunds): Depo
     queries: makeSingleFlight(),
     chargeWatch,
     pendingLimit: makePendingLimit(core),
-  }
-}
-
-/** Repeated requests are few, and have a lane of their own: each lane must be one transaction. */
-function makeIntentLane(core: Core): Lane<Intent, IntentResult> {
-  const fresh = makeLane(core, 'intents', (intents: Intent[]) => openIntents(core, intents))
-  const contested = makeLane(core, 'repeated_intents', (intents: Intent[]) =>
-    transact(core.pool, (tx) => insertIntents(tx, core.now(), intents)),
-  )
-  return {
-    add: async (intent) => (await fresh.add(intent)) ?? contested.add(intent),
-    async drained() {
-      await fresh.drained()
-      await contested.drained()
-    },
   }
 }
 

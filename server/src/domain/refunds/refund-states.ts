@@ -5,6 +5,7 @@ import { insertRow } from '../../db/insert-rows.ts'
 import type { Tx } from '../../db/tx.ts'
 import { SYSTEM, type Actor } from '../core/audit-log.ts'
 import { hexId } from '../../db/sql-values.ts'
+import type { Idempotency } from '../deposits/intents.ts'
 import { markRefunded, openRefundException, reopenException } from '../exceptions/exception-states.ts'
 import { holdBalances, postTransfers, type LedgerKey, type Movement } from '../ledger/ledger.ts'
 import { recordRefunded } from './refund-events.ts'
@@ -67,7 +68,7 @@ export type NewRefund = {
   amountCents: Cents
   feeReturnedCents: Cents
   reason: string | null
-  idempotency: { key: string; requestHash: Buffer } | null
+  idempotency: Idempotency | null
   /** Until then the requesting process asks the provider; after that the worker does. */
   leasedUntil: Date
 } & ({ source: 'balance'; accountId: string } | { source: 'suspense'; exceptionId: string })

@@ -1,13 +1,13 @@
 import { Fault, invalidField } from '../../base/fault.ts'
 import { newHexId, parseHexId } from '../../base/ids.ts'
 import { isCents, type Cents } from '../../base/money.ts'
-import { hashRequest } from '../../base/request-hash.ts'
 import { query, transact, type Tx } from '../../db/tx.ts'
 import type { Context } from '../context.ts'
 import { checkReason, writeAudit, type Actor } from '../core/audit-log.ts'
 import type { Core } from '../core/core.ts'
 import { cursorUuid, page, type ListFilter } from '../core/cursor.ts'
 import { lockCharges, requireCharge, visible, type Charge } from '../deposits/charge-reads.ts'
+import { hashRequest, type Idempotency } from '../deposits/intents.ts'
 import { providerNamed } from '../ports/provider.ts'
 import {
   endRefund,
@@ -249,7 +249,7 @@ async function findByKey(
   tx: Tx,
   accountId: string,
   actor: Actor,
-  { key, requestHash }: { key: string; requestHash: Buffer },
+  { key, requestHash }: Idempotency,
 ): Promise<Refund | undefined> {
   const [row] = await tx.rows<Refund & { request_hash: Buffer }>(
     `select r.request_hash, ${REFUND_COLUMNS} from refunds r ${REFUND_JOINS}

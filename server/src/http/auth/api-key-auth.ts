@@ -1,7 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import { Fault } from '../../base/fault.ts'
-import { hashKey, identify, identifyForMetrics, recall } from '../../domain/accounts/api-keys.ts'
 import {
+  hashKey,
+  identify,
+  identifyForMetrics,
+  recall,
   isOperatorScope,
   requireAccount,
   requireOperator,
@@ -10,8 +13,8 @@ import {
   type OperatorCaller,
   type OperatorScope,
   type Scope,
+  type KeyCaller,
 } from '../../domain/accounts/callers.ts'
-import type { KeyCaller } from '../../domain/accounts/key-cache.ts'
 import type { Context } from '../../domain/context.ts'
 import { isUnder } from '../server/envelope.ts'
 import {

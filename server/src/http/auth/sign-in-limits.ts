@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify'
 import type { Context } from '../../domain/context.ts'
 import { tooMany } from './api-key-auth.ts'
 import { addressOf, networkOf } from '../server/rate-limit.ts'
-import type { Rate } from '../../base/token-bucket.ts'
+import type { Rate } from '../../base/token-buckets.ts'
 import { deviceOf } from './session-cookie.ts'
 
 // Every attempt is counted before it is checked, and given back when it succeeds. A stranger must not use up the

@@ -2,9 +2,14 @@ import { isIP } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Fault } from '../../base/fault.ts'
-import type { SharedBucket } from '../../base/shared-buckets.ts'
-import { makeTokenBucket, type Rate, type Taken, type TokenBucket } from '../../base/token-bucket.ts'
-import type { KeyCaller } from '../../domain/accounts/key-cache.ts'
+import {
+  type SharedBucket,
+  makeTokenBucket,
+  type Rate,
+  type Taken,
+  type TokenBucket,
+} from '../../base/token-buckets.ts'
+import type { KeyCaller } from '../../domain/accounts/callers.ts'
 import type { Context } from '../../domain/context.ts'
 
 export type Admission = { isAdmitted: boolean; retryAfterSeconds: number; headers: Record<string, string> }

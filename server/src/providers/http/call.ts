@@ -5,9 +5,8 @@ import { Pool, type Dispatcher } from 'undici'
 import { makeSecureContext, type ClientCertificate } from '../../base/client-certificate.ts'
 import type { Log } from '../../base/log.ts'
 import type { Metrics } from '../../base/metrics.ts'
-import { startStopwatch } from '../../base/pace.ts'
 import { readRetryAfter } from '../../base/retry-after.ts'
-import { makeOwnBuckets, type SharedBuckets } from '../../base/shared-buckets.ts'
+import { makeOwnBuckets, type SharedBuckets } from '../../base/token-buckets.ts'
 import { failSpan, inSpan, withTraceparent } from '../../base/tracing.ts'
 import { makeLimits, type RateLimitCall, type Timings, type Verdict } from './limits.ts'
 
@@ -148,10 +147,10 @@ export function makeCalls(
     const { operation } = bounds
     const attributes = { 'guiche.provider': name, 'guiche.operation': operation }
     return inSpan(`${name} ${operation}`, { kind: SpanKind.CLIENT, attributes }, async (span) => {
-      const elapsedMs = startStopwatch()
+      const beganMs = performance.now()
       const reply = await sendIfAllowed(bounds, send)
       const outcome = reply.kind === 'failed' && reply.withheld ? 'withheld' : reply.kind
-      metrics?.providerSeconds.observe({ provider: name, operation, outcome }, elapsedMs() / 1000)
+      metrics?.providerSeconds.observe({ provider: name, operation, outcome }, (performance.now() - beganMs) / 1000)
       const status = reply.kind === 'refused' ? reply.status : undefined
       span.setAttributes({ 'guiche.outcome': outcome, 'http.response.status_code': status })
       if (reply.kind === 'failed') failSpan(span, outcome)
@@ -162,9 +161,9 @@ export function makeCalls(
   async function sendIfAllowed<Body>(bounds: Bounds, send: () => Promise<Reply<Body>>): Promise<Reply<Body>> {
     const { operation, deadline } = bounds
     if (!breaker.mayEnter()) return withheld('down', limits.heldBack(operation))
-    const waitedMs = startStopwatch()
+    const waitsSinceMs = performance.now()
     const hasTurn = await rateLimit.acquire(shareOf(operation, deadline))
-    metrics?.budgetWaitSeconds.inc({ provider: name }, waitedMs() / 1000)
+    metrics?.budgetWaitSeconds.inc({ provider: name }, (performance.now() - waitsSinceMs) / 1000)
     if (closing.signal.aborted) return withheld('closed', 'closed')
     if (!hasTurn) return withheld('overloaded', 'rate limit: too many calls per second')
     // After the wait: a probe in the queue would block all others.

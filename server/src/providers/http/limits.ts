@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { makeCollapsedLog } from '../../base/collapsed-log.ts'
 import type { Log } from '../../base/log.ts'
-import type { SharedBucket, SharedBuckets } from '../../base/shared-buckets.ts'
-import type { Rate } from '../../base/token-bucket.ts'
+import type { SharedBucket, SharedBuckets, Rate } from '../../base/token-buckets.ts'
 import type { ProviderHealth } from '../../domain/ports/provider.ts'
 
 /** The bounds of an adapter. Tests pass smaller ones. */

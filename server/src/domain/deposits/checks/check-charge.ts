@@ -7,7 +7,7 @@ import { ProviderError, providerNamed } from '../../ports/provider.ts'
 import { readCharge, type StoredCharge } from '../charge-reads.ts'
 import { EXPIRY_GRACE_MS, markCanceled, markExpired } from '../charge-states.ts'
 import { openUnnamedPayment } from '../../exceptions/exception-states.ts'
-import { claimIntent } from '../intent-lease.ts'
+import { claimIntent } from '../intents.ts'
 import type { Checked } from '../lanes.ts'
 import { retryAt, type Check } from './check-queue.ts'
 
