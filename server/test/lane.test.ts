@@ -1,28 +1,26 @@
 import { expect, test } from 'vitest'
-import { makeBatcher } from '../src/base/lane.ts'
+import { Fault } from '../src/base/fault.ts'
+import { makeLane } from '../src/base/lane.ts'
+import { makeMetrics } from '../src/base/metrics.ts'
+
+const CORE = { metrics: makeMetrics() }
 
 // Doubles numbers. Batches stay under way until the test lets them go; an item of 13 fails the batch it is in.
 function setUp(options: { maxBatch?: number; maxWaiting?: number; paceMs?: number; concurrency?: number } = {}) {
   const batches: number[][] = []
   const held: (() => void)[] = []
   let isHolding = false
-  const batcher = makeBatcher({
-    maxBatch: options.maxBatch ?? 100,
-    maxWaiting: options.maxWaiting ?? 100,
-    paceMs: options.paceMs ?? 0,
-    concurrency: options.concurrency ?? 1,
-    full: () => new Error('full'),
-    work: async (items: number[]) => {
-      batches.push(items)
-      if (isHolding) await new Promise<void>((resolve) => held.push(resolve))
-      if (items.includes(13)) throw new Error('13 brings bad luck')
-      return items.map((item) => item * 2)
-    },
-  })
+  const work = async (items: number[]) => {
+    batches.push(items)
+    if (isHolding) await new Promise<void>((resolve) => held.push(resolve))
+    if (items.includes(13)) throw new Error('13 brings bad luck')
+    return items.map((item) => item * 2)
+  }
+  const lane = makeLane<number, number>(CORE, 'test', work, { maxBatch: 100, maxWaiting: 100, ...options })
   return {
     batches,
-    batcher,
-    add: (items: number[]) => Promise.all(items.map((item) => batcher.add(item))),
+    lane,
+    add: (items: number[]) => Promise.all(items.map((item) => lane.add(item))),
     hold: () => (isHolding = true),
     release: () => {
       isHolding = false
@@ -68,8 +66,8 @@ test('a batch holds no more than its bound, and the rest keeps its order', async
 })
 
 test('one bad item fails alone: its neighbours are done without it', async () => {
-  const { batcher, batches } = setUp()
-  const results = await Promise.allSettled([1, 13, 2].map((item) => batcher.add(item)))
+  const { lane, batches } = setUp()
+  const results = await Promise.allSettled([1, 13, 2].map((item) => lane.add(item)))
   expect(results).toEqual([
     { status: 'fulfilled', value: 2 },
     { status: 'rejected', reason: new Error('13 brings bad luck') },
@@ -79,55 +77,48 @@ test('one bad item fails alone: its neighbours are done without it', async () =>
 })
 
 test('after a failure the next batch runs as if nothing had been', async () => {
-  const { batcher, add } = setUp()
-  await expect(batcher.add(13)).rejects.toThrow('bad luck')
+  const { lane, add } = setUp()
+  await expect(lane.add(13)).rejects.toThrow('bad luck')
   expect(await add([1, 2])).toEqual([2, 4])
 })
 
 test('past the bound of those who wait, one more is refused and the others are not', async () => {
-  const { batcher, add, hold, release } = setUp({ maxWaiting: 2 })
+  const { lane, add, hold, release } = setUp({ maxWaiting: 2 })
   hold()
   const underWay = add([1])
   await turn()
   const waiting = add([2, 3])
-  await expect(batcher.add(4)).rejects.toThrow('full')
+  await expect(lane.add(4)).rejects.toThrow('The service is overloaded')
   release()
   expect((await Promise.all([underWay, waiting])).flat()).toEqual([2, 4, 6])
-  expect(await batcher.add(5)).toBe(10)
+  expect(await lane.add(5)).toBe(10)
 })
 
 test('work that forgets an item is a failure, not a wrong answer', async () => {
-  const options = { maxBatch: 10, maxWaiting: 10, full: () => new Error('full') }
-  const batcher = makeBatcher({ ...options, work: async (items: number[]) => items.slice(1) })
-  await expect(batcher.add(1)).rejects.toThrow('a batch must answer every item')
+  const lane = makeLane(CORE, 'test', async (items: number[]) => items.slice(1))
+  await expect(lane.add(1)).rejects.toThrow('a batch must answer every item')
 })
 
 test('drained waits for everything that was handed in, also for what fails', async () => {
-  const { batcher, batches } = setUp({ maxBatch: 1 })
-  const all = Promise.allSettled([1, 13, 2].map((item) => batcher.add(item)))
-  await batcher.drained()
+  const { lane, batches } = setUp({ maxBatch: 1 })
+  const all = Promise.allSettled([1, 13, 2].map((item) => lane.add(item)))
+  await lane.drained()
   expect(batches).toHaveLength(3)
   expect((await all).map((result) => result.status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
 })
 
 test('a failure that no item caused fails the whole batch at once', async () => {
   let calls = 0
-  const batcher = makeBatcher<number, number>({
-    work: () => Promise.reject(new Error(`away ${++calls}`)),
-    maxBatch: 10,
-    maxWaiting: 10,
-    full: () => new Error('full'),
-    isInfrastructureError: () => true,
-  })
-  const results = await Promise.allSettled([1, 2, 3].map((item) => batcher.add(item)))
+  const lane = makeLane<number, number>(CORE, 'test', () => Promise.reject(new Fault('unavailable', `away ${++calls}`)))
+  const results = await Promise.allSettled([1, 2, 3].map((item) => lane.add(item)))
   expect(results.map((result) => result.status)).toEqual(['rejected', 'rejected', 'rejected'])
   expect(calls).toBe(1)
 })
 
 // A pace of a minute stands for "until something else happens": nothing here waits for it.
 test('with a pace the first begins at once, and what follows is gathered until half a batch waits', async () => {
-  const { batcher, add, batches } = setUp({ maxBatch: 8, paceMs: 60_000 })
-  expect(await batcher.add(1)).toBe(2)
+  const { lane, add, batches } = setUp({ maxBatch: 8, paceMs: 60_000 })
+  expect(await lane.add(1)).toBe(2)
   const gathered = [add([2]), add([3, 4])]
   await turn()
   await turn()
@@ -138,9 +129,9 @@ test('with a pace the first begins at once, and what follows is gathered until h
 })
 
 test('with a pace what is gathered is done when its time has come, however little it is', async () => {
-  const { batcher, batches } = setUp({ maxBatch: 100, paceMs: 5 })
-  await batcher.add(1)
-  await batcher.add(2)
+  const { lane, batches } = setUp({ maxBatch: 100, paceMs: 5 })
+  await lane.add(1)
+  await lane.add(2)
   expect(batches).toEqual([[1], [2]])
 })
 
@@ -176,16 +167,16 @@ test('with a concurrency of two, what arrives in one tick is one batch, or two i
 })
 
 test('with a concurrency of two, those who wait are bounded and drained waits for both batches', async () => {
-  const { add, batcher, batches, hold, release } = setUp({ maxBatch: 1, maxWaiting: 1, concurrency: 2 })
+  const { add, lane, batches, hold, release } = setUp({ maxBatch: 1, maxWaiting: 1, concurrency: 2 })
   hold()
   const underWay = [add([1])]
   await turn()
   underWay.push(add([2]))
   await turn()
   underWay.push(add([3]))
-  await expect(batcher.add(4)).rejects.toThrow('full')
+  await expect(lane.add(4)).rejects.toThrow('The service is overloaded')
   let isDrained = false
-  const drained = batcher.drained().then(() => (isDrained = true))
+  const drained = lane.drained().then(() => (isDrained = true))
   await turn()
   expect(isDrained).toBe(false)
   release()
@@ -195,9 +186,9 @@ test('with a concurrency of two, those who wait are bounded and drained waits fo
 })
 
 test('with a concurrency of two, one bad item fails alone and the other batch is not repeated', async () => {
-  const { batcher, batches, hold, release } = setUp({ maxBatch: 2, concurrency: 2 })
+  const { lane, batches, hold, release } = setUp({ maxBatch: 2, concurrency: 2 })
   hold()
-  const all = Promise.allSettled([1, 13, 2, 3].map((item) => batcher.add(item)))
+  const all = Promise.allSettled([1, 13, 2, 3].map((item) => lane.add(item)))
   await turn()
   release()
   expect((await all).map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled', 'fulfilled'])

@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers'
 import { createConfig, lintFromString } from '@redocly/openapi-core'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { EVENT_KINDS, EVENTS } from '../src/domain/webhooks/event-kinds.ts'
-import { makeSigningSecret, signMessage } from '../src/domain/webhooks/signature.ts'
+import { makeSigningSecret, signingKey, signWithKeys } from '../src/domain/webhooks/signature.ts'
 import { renderOpenapi } from '../src/http/render-openapi.ts'
 import { exampleRequest, type ExampleRequest } from '../src/http/docs/reference-examples.ts'
 import { VERIFY } from '../src/http/docs/reference-page.ts'
@@ -324,13 +324,17 @@ test('the code that the reference gives for verifying a signature accepts ours a
   const headers = {
     'webhook-id': message.id,
     'webhook-timestamp': timestamp,
-    'webhook-signature': signMessage(secrets, message),
+    'webhook-signature': signWithKeys(secrets.map(signingKey), message),
   }
   for (const secret of secrets) expect(isGenuine(secret, headers, message.body)).toBe(true)
   expect(isGenuine(makeSigningSecret(), headers, message.body)).toBe(false)
   expect(isGenuine(secrets[0], headers, `${message.body} `)).toBe(false)
   const old = { ...message, timestamp: String(Number(timestamp) - 301) }
-  const replayed = { ...headers, 'webhook-timestamp': old.timestamp, 'webhook-signature': signMessage(secrets, old) }
+  const replayed = {
+    ...headers,
+    'webhook-timestamp': old.timestamp,
+    'webhook-signature': signWithKeys(secrets.map(signingKey), old),
+  }
   expect(isGenuine(secrets[0], replayed, message.body)).toBe(false)
 })
 

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { freePort } from '../../scripts/free-port.mjs'
 import type { Standby } from '../src/domain/core/core.ts'
-import { openStandby } from '../src/domain/core/standby.ts'
+import { openStandby } from '../src/domain/reports/read-report.ts'
 import { readOperatorOverview, readOverview } from '../src/domain/reports/overview.ts'
 import { world } from './world.ts'
 

@@ -212,7 +212,7 @@ test('text that people read has no character that nobody sees or that turns the 
   for (const mark of ['\u200b', '\u202e', '\u{e0041}', '\u001b']) {
     const name = `Loja${mark} da Ana`
     await expect(createAccount(w.ctx, { email: 'x@loja.example', name, password: PASSWORD })).rejects.toThrow(
-      'a name must',
+      'A name must',
     )
     const writes: [typeof session, string, object][] = [
       [session, 'keys', { name, scopes: ['balance:read'] }],

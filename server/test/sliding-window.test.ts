@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { makeSlidingWindow } from '../src/base/sliding-window.ts'
+import { makeSlidingWindow } from '../src/base/pace.ts'
 
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 

@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { freePort } from '../../scripts/free-port.mjs'
 import { openListener, webhooksListenCommand, type ListenOptions } from '../src/commands/webhooks-listen.ts'
-import { makeSigningSecret, signMessage } from '../src/domain/webhooks/signature.ts'
+import { makeSigningSecret, signingKey, signWithKeys } from '../src/domain/webhooks/signature.ts'
 import { runCli, startChild } from './process.ts'
 import { until } from './world.ts'
 
@@ -36,7 +36,7 @@ async function listening(options: ListenOptions = {}) {
 }
 
 function signed(body: string, { secrets = [SECRET], timestamp = TIMESTAMP } = {}): Record<string, string> {
-  const signature = signMessage(secrets, { id: 'evt_1', timestamp, body })
+  const signature = signWithKeys(secrets.map(signingKey), { id: 'evt_1', timestamp, body })
   return {
     'webhook-id': 'evt_1',
     'webhook-timestamp': timestamp,

@@ -1,6 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
 import { Fault } from './fault.ts'
-import { makeWakeableSleep } from './wakeable-sleep.ts'
 import type { Metrics } from './metrics.ts'
 
 /**
@@ -19,67 +18,44 @@ const MAX_BATCH = 200
 // With this many items waiting the database is seconds behind, and a refusal is kinder than a longer queue.
 const MAX_WAITING = 5_000
 
-/**
- * `name` is the label in the metrics. `work` must be one transaction: a failed batch is repeated item by item. With a
- * `concurrency` above one, batches end in any order.
- */
-export function makeLane<Item, Result = void>(
-  { metrics }: { metrics: Metrics },
-  name: string,
-  work: (items: Item[]) => Promise<Result[] | void>,
-  {
-    maxBatch = MAX_BATCH,
-    paceMs = 0,
-    concurrency = 1,
-    maxWaiting = MAX_WAITING,
-  }: { maxBatch?: number; paceMs?: number; concurrency?: number; maxWaiting?: number } = {},
-): Lane<Item, Result> {
-  const count = (batches: number, items: number) => {
-    metrics.laneBatches.inc({ lane: name }, batches)
-    metrics.laneItems.inc({ lane: name }, items)
-  }
-  // Starts the series at zero, so that the first batch shows as an increase.
-  count(0, 0)
-  return makeBatcher<Item, Result>({
-    work: async (items) => {
-      count(1, items.length)
-      return (await work(items)) ?? items.map(() => undefined as Result)
-    },
-    maxBatch,
-    paceMs,
-    concurrency,
-    maxWaiting,
-    full: () => new Fault('unavailable', 'The service is overloaded, please try again', { retryAfterSeconds: 1 }),
-    isInfrastructureError: (error) => error instanceof Fault && error.code === 'unavailable',
-  })
-}
-
 type Waiting<Item, Result> = { item: Item; resolve: (result: Result) => void; reject: (error: unknown) => void }
 
-export function makeBatcher<Item, Result>(options: {
-  /** Results in the order of the items. */
-  work: (items: Item[]) => Promise<Result[]>
+type LaneOptions = {
   /** Items in one batch. */
-  maxBatch: number
-  /** Items that may wait; `full()` is thrown for one more. */
-  maxWaiting: number
-  full: () => Error
-  /** Batches that run at once, so that one is prepared while another commits. Default: one after another. */
+  maxBatch?: number
+  /** Items that may wait; one more is refused. */
+  maxWaiting?: number
+  /** Batches that run at once, so that one is prepared while another commits. They end in any order. */
   concurrency?: number
   /**
    * The time between the starts of two batches, unless half a batch waits: for work that no caller waits for, which
    * costs less in larger batches. The first batch starts at once.
    */
   paceMs?: number
-  /** True for a failure that no item caused, such as a database that is down: retrying each item alone is pointless. */
-  isInfrastructureError?: (error: unknown) => boolean
-}): Lane<Item, Result> {
-  const { maxBatch, paceMs = 0, concurrency = 1 } = options
+}
+
+/**
+ * `name` is the label in the metrics. `work` must be one transaction, because a failed batch is repeated item by item.
+ * Its results are in the order of the items.
+ */
+export function makeLane<Item, Result = void>(
+  { metrics }: { metrics: Pick<Metrics, 'laneBatches' | 'laneItems'> },
+  name: string,
+  work: (items: Item[]) => Promise<Result[] | void>,
+  { maxBatch = MAX_BATCH, maxWaiting = MAX_WAITING, concurrency = 1, paceMs = 0 }: LaneOptions = {},
+): Lane<Item, Result> {
   const queue: Waiting<Item, Result>[] = []
   const running = new Set<Promise<void>>()
   let isStarting = false
   const pause = makeWakeableSleep()
   let beganAt = -Infinity
+  // Starts the series at zero, so that the first batch shows as an increase.
+  count(0, 0)
+
+  function count(batches: number, items: number) {
+    metrics.laneBatches.inc({ lane: name }, batches)
+    metrics.laneItems.inc({ lane: name }, items)
+  }
 
   function start() {
     if (isStarting || queue.length === 0 || running.size >= concurrency) return
@@ -108,22 +84,23 @@ export function makeBatcher<Item, Result>(options: {
   }
 
   async function workOn(batch: Waiting<Item, Result>[]) {
+    count(1, batch.length)
     try {
-      const results = await options.work(batch.map((waiting) => waiting.item))
+      const results = (await work(batch.map(({ item }) => item))) ?? batch.map(() => undefined as Result)
       if (results.length !== batch.length) throw new Error('a batch must answer every item')
       batch.forEach((waiting, index) => waiting.resolve(results[index]!))
     } catch (error) {
       // A bad item must not fail its neighbours, so a failed batch is repeated item by item. That is safe because the
-      // work is one transaction: a failed batch left nothing behind.
-      if (batch.length === 1 || options.isInfrastructureError?.(error))
-        for (const waiting of batch) waiting.reject(error)
+      // work is one transaction: a failed batch left nothing behind. No item causes a database that is down.
+      const isDown = error instanceof Fault && error.code === 'unavailable'
+      if (batch.length === 1 || isDown) for (const waiting of batch) waiting.reject(error)
       else for (const waiting of batch) await workOn([waiting])
     }
   }
 
   return {
     add(item) {
-      if (queue.length >= options.maxWaiting) return Promise.reject(options.full())
+      if (queue.length >= maxWaiting) return Promise.reject(overloaded())
       return new Promise<Result>((resolve, reject) => {
         queue.push({ item, resolve, reject })
         if (queue.length >= maxBatch / 2) pause.wake()
@@ -133,5 +110,25 @@ export function makeBatcher<Item, Result>(options: {
     async drained() {
       while (running.size > 0) await Promise.all(running)
     },
+  }
+}
+
+function overloaded(): Fault {
+  return new Fault('unavailable', 'The service is overloaded, please try again', { retryAfterSeconds: 1 })
+}
+
+/** A sleep that another caller may end early. */
+export function makeWakeableSleep() {
+  let wake = () => {}
+  return {
+    sleep: (ms: number) =>
+      new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, ms)
+        wake = () => {
+          clearTimeout(timer)
+          resolve()
+        }
+      }),
+    wake: () => wake(),
   }
 }

@@ -1,4 +1,4 @@
-import { makeWakeableSleep } from '../base/wakeable-sleep.ts'
+import { makeWakeableSleep } from '../base/lane.ts'
 import type { Core } from '../domain/core/core.ts'
 
 export type Loop = {

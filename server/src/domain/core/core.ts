@@ -4,7 +4,6 @@ import type { Clock } from '../../db/clock.ts'
 import type { Pool } from '../../db/pool.ts'
 import { makeSharedReads, type SharedReads } from '../../db/shared-reads.ts'
 import type { Settings } from './settings.ts'
-import { makeWorkerSlot, type WorkerSlot } from './worker-slot.ts'
 
 /**
  * The first argument tells what a function may do. None: it is pure. `Tx`: it reads and writes in the caller's
@@ -52,5 +51,26 @@ export function makeCore(parts: Omit<Core, Made>): Core {
     deliverWorker,
     wakeChecks: () => checkWorker.current().wake(),
     wakeDeliveries: () => deliverWorker.current().wake(),
+  }
+}
+
+/** How the domain reaches a worker of this process, which may be running or not. */
+export type WorkerSlot<Calls> = {
+  current(): Calls
+  /** For the worker when it starts. Returns what it calls when it stops. */
+  attach(calls: Calls): () => void
+}
+
+export function makeWorkerSlot<Calls>(idle: Calls): WorkerSlot<Calls> {
+  let current = idle
+  return {
+    current: () => current,
+    attach(calls) {
+      current = calls
+      return () => {
+        // A new worker may have started before the old one stopped.
+        if (current === calls) current = idle
+      }
+    },
   }
 }

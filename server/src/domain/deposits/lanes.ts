@@ -1,7 +1,6 @@
 import { makeSingleFlight, type SingleFlight } from '../../base/single-flight.ts'
-import type { Core } from '../core/core.ts'
 import { makeLane, type Lane } from '../../base/lane.ts'
-import { makeWorkerSlot, type WorkerSlot } from '../core/worker-slot.ts'
+import { makeWorkerSlot, type Core, type WorkerSlot } from '../core/core.ts'
 import { makePendingLimit, type PendingLimit } from './admission.ts'
 import type { Charge } from './charge-reads.ts'
 import { endIntents, makeAcceptanceLane, type Acceptance, type IntentEnd } from './charge-states.ts'

@@ -16,10 +16,6 @@ export function signingKey(secret: string): SigningKey {
   return Buffer.from(secret.slice(PREFIX.length), 'base64')
 }
 
-export function signMessage(secrets: string[], message: Message): string {
-  return signWithKeys(secrets.map(signingKey), message)
-}
-
 /** One signature per key: while a secret is replaced, a receiver may know either. */
 export function signWithKeys(keys: SigningKey[], message: Message): string {
   return keys.map((key) => signatureOf(key, message)).join(' ')

@@ -30,8 +30,13 @@ import {
   type Charge,
   type ChargeLink,
 } from './messages.ts'
-import { fetchPublicKeys, readNotification, registerNotifications } from './notifications.ts'
-import { makeSignatures, type SignatureBounds } from './signature.ts'
+import {
+  fetchPublicKeys,
+  makeSignatures,
+  readNotification,
+  registerNotifications,
+  type SignatureBounds,
+} from './notifications.ts'
 
 export type WooviTimings = Timings & SignatureBounds & { keysDeadlineMs: number }
 

@@ -3,11 +3,11 @@ import receiverPhp from '../../../../sdk/examples/receiver.php?raw'
 import receiverPy from '../../../../sdk/examples/receiver.py?raw'
 import { translations } from '../../base/language.ts'
 import { useMe } from '../../base/session.ts'
+import { EVENT_EXAMPLES } from '../../contract/events.ts'
 import { Card } from '../../ui/page.tsx'
 import { CodeBlock } from '../../ui/data/values.tsx'
 import { CodeSample, useCodeLanguage } from './code-sample.tsx'
 import { MarkedParagraph, MarkedText } from './marked-text.tsx'
-import { depositEvent, receiverJs, refundEvent } from './webhook-code.ts'
 
 const useTexts = translations({
   how: ['Como funciona', 'How it works'],
@@ -104,3 +104,33 @@ function EventSample({ name, text, code }: { name: string; text: string; code?: 
     </div>
   )
 }
+
+const receiverJs = `// npm install express standardwebhooks
+import express from 'express'
+import { Webhook } from 'standardwebhooks'
+
+const webhook = new Webhook(process.env.WEBHOOK_SECRET) // whsec_…
+const app = express()
+
+// The signature is over the raw bytes, so no JSON parser may come first.
+const raw = express.raw({ type: 'application/json' })
+
+app.post('/webhooks/guiche', raw, (request, response) => {
+  let event
+  try {
+    event = webhook.verify(request.body, request.headers)
+  } catch {
+    return response.sendStatus(400)
+  }
+  // Insert the header webhook-id into a table with a unique column:
+  // where it is there already, the work is done.
+  if (event.event === 'DEPOSIT_ASSET_SUCCESS') {
+    console.log(event.data.creditedValue, 'cents credited')
+  }
+  response.sendStatus(204)
+})
+app.listen(3001)
+`
+
+const depositEvent = JSON.stringify(EVENT_EXAMPLES.DEPOSIT_ASSET_SUCCESS, null, 2)
+const refundEvent = JSON.stringify(EVENT_EXAMPLES.DEPOSIT_REFUNDED, null, 2)

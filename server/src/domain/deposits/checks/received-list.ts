@@ -1,6 +1,5 @@
 import { Fault } from '../../../base/fault.ts'
-import { makePace, startStopwatch } from '../../../base/pace.ts'
-import { makeSlidingWindow } from '../../../base/sliding-window.ts'
+import { makePace, makeSlidingWindow, startStopwatch } from '../../../base/pace.ts'
 import { currentSpan, inSpan } from '../../../base/tracing.ts'
 import type { Core } from '../../core/core.ts'
 import type { Provider } from '../../ports/provider.ts'
