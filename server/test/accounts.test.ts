@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { query, transact } from '../src/db/tx.ts'
 import { createAccount, findAccount, insertAccount } from '../src/domain/accounts/accounts.ts'
 import type { Person } from '../src/domain/users/users.ts'
+import { hashAsTheService } from './password-cost.ts'
 import { world, type World } from './world.ts'
 
 const ANA = { email: 'ana@loja.example', name: 'Loja da Ana', password: 'correct horse battery' }
@@ -10,6 +11,7 @@ const ANA = { email: 'ana@loja.example', name: 'Loja da Ana', password: 'correct
 const create = (w: World, fields: Partial<Person> = {}) => createAccount(w.ctx, { ...ANA, ...fields })
 
 test('what is stored of a password is an argon2id hash', async () => {
+  hashAsTheService()
   const w = await world()
   await create(w)
   const [row] = await query<{ hash: string; row: string }>(

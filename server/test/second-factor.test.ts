@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { query, transact } from '../src/db/tx.ts'
 import { createAccount } from '../src/domain/accounts/accounts.ts'
 import { hashRecoveryCodes, totpStepOf } from '../src/domain/users/second-factor.ts'
+import { hashAsTheService } from './password-cost.ts'
 import { nextTotpOf, openBrowser, PASSWORD, totpOf, type Browser } from './sign-in-client.ts'
 import { until, world, type World } from './world.ts'
 
@@ -107,6 +108,7 @@ test('with a second factor, what changes the sign-in or ends sessions needs a co
 })
 
 test('recovery codes are kept as salted, slow hashes: whoever can decrypt them still cannot use them', async () => {
+  hashAsTheService()
   const { w, codes } = await prepare()
   const stored = await decryptedCodes(w)
   expect(stored).toHaveLength(10)

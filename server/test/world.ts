@@ -33,6 +33,7 @@ import { cookieNames, signToken } from '../src/http/auth/session-cookie.ts'
 import { makeApiPix } from '../src/providers/api-pix/adapter.ts'
 import { openSandbox } from '../src/sandbox/server.ts'
 import { takeDatabase } from './databases.ts'
+import './password-cost.ts'
 
 export const DEFAULT_TERMS = Object.fromEntries(TERM_NAMES.map((name) => [name, TERMS[name].default])) as Terms
 
