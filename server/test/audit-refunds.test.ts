@@ -5,6 +5,7 @@ import { listExceptions } from '../src/domain/refunds/exceptions.ts'
 import { resolveException } from '../src/domain/refunds/resolve-exception.ts'
 import type { ReceivedPayment } from '../src/domain/ports/provider.ts'
 import { endRefund } from '../src/domain/refunds/refund-states.ts'
+import { corrupt } from './corrupt.ts'
 import {
   changeProvider,
   completedCharge,
@@ -230,12 +231,4 @@ function withoutRefunds(payment: ReceivedPayment): ReceivedPayment {
 
 function containing(text: string): string {
   return expect.stringContaining(text) as string
-}
-
-/** As somebody with a database console would who thinks that the triggers are in the way. */
-async function corrupt(w: World, sql: string): Promise<void> {
-  const guarded = ['transfers', 'payments', 'events', 'refunds', 'exceptions']
-  for (const table of guarded) await w.pool.query(`alter table ${table} disable trigger user`)
-  await w.pool.query(sql)
-  for (const table of guarded) await w.pool.query(`alter table ${table} enable trigger user`)
 }

@@ -4,6 +4,7 @@ import { audit } from '../src/domain/audit/audit.ts'
 import { bookChecks, prepareAudit } from '../src/domain/audit/books.ts'
 import type { Provider, ReceivedPayment } from '../src/domain/ports/provider.ts'
 import { settle } from '../src/domain/deposits/settle.ts'
+import { corrupt } from './corrupt.ts'
 import { makeCharges } from './reconcile-bank.ts'
 import { world, type World } from './world.ts'
 
@@ -295,14 +296,6 @@ test('a provider that money came through and that nobody can ask any more is nam
 
 function settleAll(w: World, payments: ReceivedPayment[]) {
   return transact(w.pool, (tx) => settle(tx, w.clock.now(), payments))
-}
-
-/** As somebody with a database console would who thinks that the triggers are in the way. */
-async function corrupt(w: World, sql: string): Promise<void> {
-  const guarded = ['transfers', 'payments', 'events', 'refunds', 'exceptions']
-  for (const table of guarded) await w.pool.query(`alter table ${table} disable trigger user`)
-  await w.pool.query(sql)
-  for (const table of guarded) await w.pool.query(`alter table ${table} enable trigger user`)
 }
 
 // What PostgreSQL counted before, when every charge was PENDING, is what a busy service has when it is audited.

@@ -20,7 +20,8 @@ type Kept = Database & {
   /** Inserts what a migrated database holds. */
   restore: string
   catalogs: string
-  listeners: number
+  /** By event, those of the pool itself. */
+  listeners: Listeners
   setLog(log: Log): void
 }
 
@@ -61,16 +62,15 @@ async function makeDatabase(): Promise<Kept> {
     error: (...args) => log.error(...args),
   })
   const setLog = (to: Log) => void (log = to)
-  const [catalogs, listeners] = [await readCatalogs(janitor), countListeners(pool)]
+  const [catalogs, listeners] = [await readCatalogs(janitor), listenersOf(pool)]
   return { name, databaseUrl, directUrl, presence, pool, janitor, restore, catalogs, listeners, setLog }
 }
 
 /** Undefined if the test did more than fill the database. */
 async function empty(database: Kept): Promise<Kept | undefined> {
   const { janitor, presence, pool, catalogs, listeners, restore } = database
-  const isWatched = Object.hasOwn(pool, 'query') || Object.hasOwn(pool, 'connect') || countListeners(pool) !== listeners
-  if (pool.ended || isWatched || !(await isIdle(pool)) || inject('worldsUrl') !== inject('clusterUrl'))
-    return drop(database)
+  if (pool.ended || !(await isIdle(pool)) || inject('worldsUrl') !== inject('clusterUrl')) return drop(database)
+  unwatch(pool, listeners)
   await janitor.query(END_SESSIONS)
   if ((await readCatalogs(janitor)) !== catalogs) return drop(database)
   const { rows } = await janitor.query<{ name: string; isLarge: boolean }>(FILLED)
@@ -138,8 +138,17 @@ const CATALOGS = `select concat_ws(' ', ${[
   .map((name) => `(select (count(*), max(xmin::text::bigint)) from ${name})`)
   .join(', ')}) as state`
 
-function countListeners(pool: Pool): number {
-  return pool.eventNames().reduce((count, name) => count + pool.listenerCount(name), 0)
+type Listeners = Map<string | symbol, unknown[]>
+
+function listenersOf(pool: Pool): Listeners {
+  return new Map(pool.eventNames().map((name) => [name, pool.listeners(name)]))
+}
+
+/** Takes off what a test put on: spies and listeners. */
+function unwatch(pool: Pool, own: Listeners): void {
+  for (const method of ['query', 'connect']) Reflect.deleteProperty(pool, method)
+  for (const [name, found] of listenersOf(pool))
+    for (const listener of found) if (!own.get(name)?.includes(listener)) pool.off(name, listener as () => void)
 }
 
 let cluster: Promise<pg.Client> | undefined
