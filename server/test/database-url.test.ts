@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readDatabaseUrl, unencryptedHosts } from '../src/db/database-url.ts'
 import { migrate } from '../src/db/migrate.ts'
+import { NEW_KEY } from './client-certificate.ts'
 import { startTlsProxy } from './database-proxy.ts'
 import { runCli, runProcess, temporaryHome } from './process.ts'
 import { world } from './world.ts'
@@ -87,7 +88,7 @@ beforeAll(() => {
   ])
     execFileSync(
       'openssl',
-      ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-subj', `/CN=${name}`]
+      ['req', '-x509', ...NEW_KEY, '-nodes', '-days', '2', '-subj', `/CN=${name}`]
         .concat('-addext', `subjectAltName=IP:${address}`)
         .concat('-keyout', `${name}.key`, '-out', `${name}.crt`),
       { cwd: home, stdio: 'pipe' },

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Log } from '../src/base/log.ts'
 import type { Provider } from '../src/domain/ports/provider.ts'
 import { makeApiPix, type ApiPixOptions } from '../src/providers/api-pix/adapter.ts'
+import { NEW_KEY } from './client-certificate.ts'
 import { closeAfterTest, cob, openScriptedPsp, TXID, type ScriptedPsp } from './scripted-psp.ts'
 
 // A PSP that lets nobody in without a client certificate. Certificates are made anew for each run, so that no key lies
@@ -50,7 +51,7 @@ function openssl(...args: string[]): void {
 }
 
 function makeCertificate(name: string): void {
-  openssl('req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-subj', `/CN=${name}`,
+  openssl('req', '-x509', ...NEW_KEY, '-nodes', '-days', '2', '-subj', `/CN=${name}`,
     '-addext', 'subjectAltName=IP:127.0.0.1', '-keyout', `${name}.key`, '-out', `${name}.crt`) // prettier-ignore
 }
 
