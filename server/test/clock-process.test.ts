@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { freePort } from '../../scripts/free-port.mjs'
-import { preparedHome, runCli, runProcess, startServer, temporaryHome } from './process.ts'
+import { runCli, runProcess, startServer, temporaryHome } from './process.ts'
 import { until, world } from './world.ts'
 
 // The built service, and its commands, on a machine whose clock is wrong.
@@ -10,13 +10,13 @@ const SHIFTED = fileURLToPath(new URL('shifted-clock.mjs', import.meta.url))
 const shifted = (ms: number) => ({ NODE_OPTIONS: `--import ${SHIFTED}`, SHIFT_MS: String(ms) })
 
 test('a process whose clock is more than two seconds away from the database’s refuses to start', async () => {
-  const home = preparedHome()
+  const w = await world()
   for (const [ms, side] of [
     [3_600_000, 'ahead of'],
     [-3_600_000, 'behind'],
   ] as const) {
-    const env = { GUICHE_HOME: home, PORT: String(await freePort()), LOG_LEVEL: 'silent', ...shifted(ms) }
-    const refused = await runProcess(['start'], env)
+    const env = { DATABASE_URL: w.databaseUrl, GUICHE_HOME: temporaryHome(), PORT: String(await freePort()) }
+    const refused = await runProcess(['start'], { ...env, LOG_LEVEL: 'silent', ...shifted(ms) })
     expect(refused.code).toBe(1)
     expect(refused.stderr).toMatch(
       new RegExp(`^guiche: The clock of this machine is [\\d,.]+ s ${side} the database's`, 'm'),
@@ -25,7 +25,9 @@ test('a process whose clock is more than two seconds away from the database’s 
 })
 
 test('a running process whose clock is set wrong stops its workers and says so, and goes on when the clock is right', async () => {
-  const server = await startServer({ GUICHE_HOME: preparedHome(), SHIFT_LATER: 'yes', ...shifted(3 * 24 * 3_600_000) })
+  const w = await world()
+  const env = { DATABASE_URL: w.databaseUrl, PROVIDER_SANDBOX_URL: w.sandbox.url, GUICHE_HOME: temporaryHome() }
+  const server = await startServer({ ...env, SHIFT_LATER: 'yes', ...shifted(3 * 24 * 3_600_000) })
   server.signal('SIGWINCH')
   await until('it is not ready', async () => (await fetch(`${server.url}/readyz`)).status === 503, 120_000)
   expect(await (await fetch(`${server.url}/readyz`)).json()).toEqual({ status: 'not ready', reason: 'clock' })
