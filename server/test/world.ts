@@ -123,10 +123,12 @@ type Options = {
   processes?: number
   /** Never through a pooler: for tests that count statements, or need a session of their own. */
   isDirect?: boolean
+  /** Where the clock begins: for commands, which go by the machine's, and compare each day since. */
+  at?: Date
 }
 
 export async function world(options: Options = {}): Promise<World> {
-  const clock = makeClock()
+  const clock = makeClock(options.at)
   const logged: World['logged'] = []
   const log = recordingLog(logged)
   const { presence, directUrl, pool, ...taken } = await takeDatabase(log)
@@ -364,8 +366,8 @@ function lazily(build: () => Promise<App>): App {
   return app as unknown as App
 }
 
-function makeClock(): World['clock'] {
-  let ms = Date.parse('2026-03-02T12:00:00Z')
+function makeClock(at = new Date('2026-03-02T12:00:00Z')): World['clock'] {
+  let ms = at.getTime()
   return {
     now: () => new Date(ms),
     advance: (by) => {
