@@ -50,25 +50,31 @@ async function testAll() {
 }
 
 async function testLong() {
-  const long = await runTests('long tests', named, { GUICHE_TEST_LONG: '1' })
-  if (named.length > 0) return [long].filter(({ code }) => code !== 0)
+  const long = runTests('long tests', named, { GUICHE_TEST_LONG: '1' })
+  const runs = named.length > 0 ? [long] : [long, testOnStock()]
+  return (await Promise.all(runs)).filter(({ code }) => code !== 0)
+}
+
+/** Beside the long tests, which wait a lot. What it says is printed at its end. */
+async function testOnStock() {
+  const name = 'tests on Debian’s PostgreSQL'
   // It imports the build, which is there by now.
   const { hasStockPostgres } = await import('./stock-postgres.mjs')
   if (!hasStockPostgres()) {
     process.stderr.write('\nThe tests on Debian’s PostgreSQL are skipped: install it (apt-get install postgresql).\n')
-    return [long].filter(({ code }) => code !== 0)
+    return { name, code: 0 }
   }
   const args = ['--project', 'server', ...SQL_TESTS]
-  const stock = await runTests('tests on Debian’s PostgreSQL', args, { GUICHE_TEST_POSTGRES: 'stock' })
-  return [long, stock].filter(({ code }) => code !== 0)
+  const { output, ...ran } = await runTests(name, args, { GUICHE_TEST_POSTGRES: 'stock' }, { inherit: false })
+  process.stdout.write(`\n--- ${name} ---\n${output}`)
+  return ran
 }
 
-/** What it prints goes to the terminal at once. */
-async function runTests(name, args, settings = {}) {
+/** What it prints goes to the terminal at once, unless `inherit` is false. */
+async function runTests(name, args, settings = {}, { inherit = true } = {}) {
   const env = { ...process.env, ...settings, ...(chromium && { CHROMIUM_PATH: chromium }) }
   const vitest = join(root, 'node_modules/vitest/vitest.mjs')
-  const { code } = await run([process.execPath, vitest, 'run', ...args], { env, inherit: true })
-  return { name, code }
+  return { name, ...(await run([process.execPath, vitest, 'run', ...args], { env, inherit })) }
 }
 
 /** Types, lint, format, and code that nothing uses. */
