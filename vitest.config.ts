@@ -15,6 +15,12 @@ const SLOWEST = [
   'developers-browser',
   'dashboard-deposits-browser',
   'lists-browser',
+  'large-tables',
+  'delivery-crash',
+  'metrics-outage',
+  'clock-process',
+  'refunds-http',
+  'systemd',
 ]
 
 /** The longest files first, so that none of them runs alone at the end. */

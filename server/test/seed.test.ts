@@ -141,8 +141,9 @@ const shape = (steps: Step[]) =>
   steps.map(({ at, failures, refundCents, deposit }) => [at, failures, refundCents, deposit.status, deposit.valueCents])
 
 test('the same seed makes the same amounts, times and outcomes, and another one others', () => {
-  expect(shape(planHistory(PLAN))).toEqual(shape(planHistory(PLAN)))
-  expect(shape(planHistory(PLAN))).not.toEqual(shape(planHistory({ ...PLAN, seed: 2 })))
+  const first = { ...PLAN, deposits: 500 }
+  expect(shape(planHistory(first))).toEqual(shape(planHistory(first)))
+  expect(shape(planHistory(first))).not.toEqual(shape(planHistory({ ...first, seed: 2 })))
 })
 
 test('a history is in order, over by now, busier by day than by night and on Fridays than on Sundays', () => {
