@@ -28,5 +28,7 @@ export default defineConfig({
     hookTimeout: 120_000 * patience(),
     expect: { poll: { timeout: 20_000 * patience() } },
     pool: 'forks',
+    // No file of tests changes what another one loads.
+    isolate: false,
   },
 })
