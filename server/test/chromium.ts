@@ -51,12 +51,20 @@ export type Visit = {
   /** What went wrong in it. */ errors: string[]
 }
 
+// A colour that is inherited would turn in as many frames as elements are nested, with the whole page redrawn in each.
+const WITHOUT_TRANSITIONS = `{
+  const sheet = new CSSStyleSheet()
+  sheet.replaceSync('*, ::before, ::after { transition: none !important }')
+  document.adoptedStyleSheets = [sheet]
+}`
+
 /** A visitor of their own: no cookies, no cache, and everything that the page asks for or complains of is noted. */
 export async function visit(options: BrowserContextOptions = {}): Promise<Visit> {
   // Without animations an idle page is not redrawn 60 times a second.
   const context = await (await theBrowser()).newContext({ reducedMotion: 'reduce', ...options })
   onTestFinished(() => context.close())
   context.setDefaultTimeout(patient(WAIT_MS))
+  await context.addInitScript(WITHOUT_TRANSITIONS)
   const page = await context.newPage()
   const requests: string[] = []
   const errors: string[] = []
@@ -86,7 +94,9 @@ export async function enter(page: Page, { cookie }: Pick<TestSession, 'cookie'>)
 export async function expectAccessible(page: Page, what: string, rules?: readonly string[]): Promise<void> {
   if (await page.evaluate('typeof axe === "undefined"')) await page.evaluate(axe.source)
   const options = { resultTypes: ['violations'], ...(rules && { runOnly: { type: 'rule', values: rules } }) }
-  const { violations } = await page.evaluate<AxeResults>(`(${MARK_TEXTS})(); axe.run(${JSON.stringify(options)})`)
+  // Only violations leave the page: all that axe has to say of a page is a thousand times as long.
+  const run = `(${MARK_TEXTS})(); axe.run(${JSON.stringify(options)}).then(({ violations }) => violations)`
+  const violations = await page.evaluate<AxeResults['violations']>(run)
   const found = violations.map((one) => `${one.id}: ${one.help} (${one.nodes.map((node) => node.html).join(' | ')})`)
   expect([what, found]).toEqual([what, []])
 }
@@ -94,6 +104,20 @@ export async function expectAccessible(page: Page, what: string, rules?: readonl
 // To compare the colours of a text with those behind it takes longer than all other rules together, so axe looks at one
 // text of each look: whatever contrast depends on is part of it.
 const MARK_TEXTS = `() => {
+  const layers = new Map([[null, 0]])
+  const numbers = new Map()
+  /** The same number for elements that have the same behind them. */
+  const layersOf = (element) => {
+    if (!layers.has(element)) {
+      const style = getComputedStyle(element)
+      const layer = [layersOf(element.parentElement), element.ariaDisabled, element.inert, style.backgroundColor]
+      layer.push(style.backgroundImage, style.opacity, style.visibility, style.display, style.position)
+      const look = layer.concat(style.textShadow, style.filter).join()
+      if (!numbers.has(look)) numbers.set(look, numbers.size + 1)
+      layers.set(element, numbers.get(look))
+    }
+    return layers.get(element)
+  }
   const seen = new Set()
   for (const element of document.querySelectorAll('body *')) {
     const hasText = [...element.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.data.trim() !== '')
@@ -101,12 +125,7 @@ const MARK_TEXTS = `() => {
     const { color, fontSize, fontWeight } = getComputedStyle(element)
     const isShown = element.getBoundingClientRect().width > 1
     const look = [element.localName, element.className, element.disabled, isShown, color, fontSize, fontWeight]
-    for (let layer = element; layer; layer = layer.parentElement) {
-      const style = getComputedStyle(layer)
-      look.push(layer.ariaDisabled, layer.inert, style.backgroundColor, style.backgroundImage, style.opacity)
-      look.push(style.visibility, style.display, style.position, style.textShadow, style.filter)
-    }
-    const isNew = seen.size < seen.add(look.join()).size
+    const isNew = seen.size < seen.add([...look, layersOf(element)].join()).size
     element.toggleAttribute('data-look', isNew)
   }
   axe.configure({ rules: [{ id: 'color-contrast', selector: '[data-look]' }] })
