@@ -29,9 +29,13 @@ const CUT_CELLS = `[...document.querySelectorAll('main table')].flatMap((table) 
   return [...table.querySelectorAll('th, td')].filter((cell) => cell.getBoundingClientRect().right > right + 1)
 }).map((cell) => cell.textContent)`
 const ROUTER = new URL('../../web/src/router.tsx', import.meta.url)
-const WIDE = { width: 1440, height: 900 }
-const TABLET = { width: 1024, height: 768 }
-const PHONE = { width: 390, height: 844 }
+/** How each page is looked at: in this order or in the opposite one, so that it opens as the one before was left. */
+const STATES = [
+  { size: 'wide', viewport: { width: 1440, height: 900 }, colorScheme: 'light' },
+  { size: 'tablet', viewport: { width: 1024, height: 768 }, colorScheme: 'light' },
+  { size: 'phone', viewport: { width: 390, height: 844 }, colorScheme: 'dark' },
+] as const
+type State = (typeof STATES)[number]
 
 type Who = 'nobody' | 'account' | 'operator'
 /** Addresses of a route: itself unless it has parameters or shows more than one thing. */
@@ -45,36 +49,32 @@ test('every page is accessible in light and dark, fits a phone, cuts no table of
   expect(missing, 'tell this test an address of each route with parameters').toEqual([])
 
   for (const who of ['nobody', 'account', 'operator'] as const) {
-    const { page, errors } = await visit({ locale: 'pt-BR', viewport: WIDE })
+    const { page, errors } = await visit({ locale: 'pt-BR', viewport: STATES[0].viewport })
     const session = sessions[who]
     if (session) await enter(page, session)
     const refused: string[] = []
     page.on('response', (answer) => {
       if (answer.status() >= 400) refused.push(`${answer.status()} ${answer.url()}`)
     })
-    for (const path of routes.filter((route) => route.who === who).flatMap(({ path }) => addresses[path] ?? [path])) {
-      await look(page, url, path)
+    const paths = routes.filter((route) => route.who === who).flatMap(({ path }) => addresses[path] ?? [path])
+    for (const [index, path] of paths.entries()) {
+      await look(page, url, path, index % 2 === 0 ? STATES : STATES.toReversed())
       expect([path, errors, refused]).toEqual([path, [], []])
     }
   }
 })
 
-async function look(page: Page, url: string, path: string): Promise<void> {
-  await page.setViewportSize(WIDE)
+async function look(page: Page, url: string, path: string, states: readonly State[]): Promise<void> {
   await open(page, url, path)
   expect([path, await page.evaluate('location.pathname')]).toEqual([path, new URL(path, url).pathname])
-  await turn(page, 'light')
-  await expectAccessible(page, `${path} light, wide`)
-  await takePicture(page, path, 'wide')
-  await page.setViewportSize(TABLET)
-  await page.evaluate(TWO_FRAMES)
-  expect([path, await page.evaluate(CUT_CELLS)]).toEqual([path, []])
-  await takePicture(page, path, 'tablet')
-  await page.setViewportSize(PHONE)
-  await turn(page, 'dark')
-  await expectAccessible(page, `${path} dark, on a phone`)
-  expect([path, await overflowPx(page)]).toEqual([path, 0])
-  await takePicture(page, path, 'phone')
+  for (const state of states) {
+    const { size, colorScheme } = state
+    await turn(page, state)
+    if (size === 'tablet') expect([path, await page.evaluate(CUT_CELLS)]).toEqual([path, []])
+    else await expectAccessible(page, `${path} ${colorScheme}, ${size}`)
+    if (size === 'phone') expect([path, await overflowPx(page)]).toEqual([path, 0])
+    await takePicture(page, path, size)
+  }
 }
 
 /** By the router if the heading will be another one, which is faster than to load everything again. */
@@ -89,9 +89,9 @@ async function open(page: Page, url: string, path: string): Promise<void> {
   await until(`${path} is there`, () => page.evaluate<boolean>(isThere), BOUND_MS)
 }
 
-async function turn(page: Page, colorScheme: 'light' | 'dark'): Promise<void> {
+async function turn(page: Page, { viewport, colorScheme }: State): Promise<void> {
+  await page.setViewportSize(viewport)
   await page.emulateMedia({ colorScheme })
-  // Colours turn by transitions, from one element to the next within it: half of the way is neither light nor dark.
   const isDone = `document.documentElement.dataset.theme === "${colorScheme}" && document.getAnimations().length === 0`
   await until(`it is ${colorScheme}`, async () => (await page.evaluate(TWO_FRAMES), page.evaluate<boolean>(isDone)))
 }
