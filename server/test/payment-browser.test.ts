@@ -150,10 +150,14 @@ test('without scripts the page is whole: it can be paid from, and reloads until 
   })
   await other.goto(page.url())
   await expectHeading(other, 'Aguardando pagamento')
+  const landed = page.waitForResponse((response) => response.url() === other.url() && response.status() === 200)
   await page.getByRole('button', { name: 'Simular pagamento' }).click()
+  await landed
   await expectHeading(other, 'Pagamento confirmado')
   expect([...waits]).toEqual(['10'])
-  await page.waitForURL(`**/payment-link/${charge.paymentLinkId}`)
+  await page.reload()
+  await expectHeading(page, 'Pagamento confirmado')
+  expect(new URL(page.url()).pathname).toBe(`/payment-link/${charge.paymentLinkId}`)
   expect(errors).toEqual([])
 })
 
