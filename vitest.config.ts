@@ -56,8 +56,8 @@ function skippedIn(module: TestModule): string[] {
 export default defineConfig({
   test: {
     projects: ['server', 'web', 'sdk'],
-    // On two processors: while one test waits for PostgreSQL, a browser or another process, two others compute.
-    maxWorkers: 3,
+    // On two processors: while two tests wait for PostgreSQL, a browser or another process, two others compute.
+    maxWorkers: 4,
     sequence: { sequencer: SlowestFirst },
     // The first two are Vitest's own choice.
     reporters: ['default', ...(process.env['GITHUB_ACTIONS'] ? ['github-actions'] : []), NAMES_SKIPPED],

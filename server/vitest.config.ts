@@ -25,7 +25,7 @@ export default defineConfig({
     testTimeout: TIMEOUT_MS,
     hookTimeout: TIMEOUT_MS,
     pool: 'forks',
-    maxWorkers: 3,
+    maxWorkers: 4,
     // Loading the product takes a second, and no file of tests changes what another one loads.
     isolate: false,
     execArgv: ['--max-semi-space-size=64'],

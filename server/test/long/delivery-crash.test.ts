@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
-import { newUuid7 } from '../src/base/ids.ts'
-import { transact } from '../src/db/tx.ts'
-import { insertEvents } from '../src/domain/webhooks/events.ts'
-import { makeSecretBox } from '../src/domain/core/secret-box.ts'
-import { createWebhook } from '../src/domain/webhooks/webhooks.ts'
-import { startServer, temporaryHome } from './process.ts'
-import { startReceiver } from './receiver.ts'
-import { until, world } from './world.ts'
+import { newUuid7 } from '../../src/base/ids.ts'
+import { transact } from '../../src/db/tx.ts'
+import { insertEvents } from '../../src/domain/webhooks/events.ts'
+import { makeSecretBox } from '../../src/domain/core/secret-box.ts'
+import { createWebhook } from '../../src/domain/webhooks/webhooks.ts'
+import { startServer, temporaryHome } from '../process.ts'
+import { startReceiver } from '../receiver.ts'
+import { until, world } from '../world.ts'
 
 const EVENTS = 1_000
 

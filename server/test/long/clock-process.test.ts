@@ -1,12 +1,12 @@
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { freePort } from '../../scripts/free-port.mjs'
-import { runCli, runProcess, startServer, temporaryHome } from './process.ts'
-import { until, world } from './world.ts'
+import { freePort } from '../../../scripts/free-port.mjs'
+import { runCli, runProcess, startServer, temporaryHome } from '../process.ts'
+import { until, world } from '../world.ts'
 
 // The built service, and its commands, on a machine whose clock is wrong.
 
-const SHIFTED = fileURLToPath(new URL('shifted-clock.mjs', import.meta.url))
+const SHIFTED = fileURLToPath(new URL('../shifted-clock.mjs', import.meta.url))
 const shifted = (ms: number) => ({ NODE_OPTIONS: `--import ${SHIFTED}`, SHIFT_MS: String(ms) })
 
 test('a process whose clock is more than two seconds away from the database’s refuses to start', async () => {

@@ -7,15 +7,15 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { json } from 'node:stream/consumers'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
-import { currentSpan, flushSpans, inSpan } from '../src/base/tracing.ts'
-import { startCheckWorker } from '../src/workers/check.ts'
-import { startDeliverWorker } from '../src/workers/deliver.ts'
-import { runCli, startServer, temporaryHome } from './process.ts'
-import { startReceiver } from './receiver.ts'
-import { bearer, deposit, get } from './requests.ts'
-import { connectScripted, ok, SECRET, TXID } from './scripted-psp.ts'
-import { add, holds } from './webhooks-client.ts'
-import { until, world, type World } from './world.ts'
+import { currentSpan, flushSpans, inSpan } from '../../src/base/tracing.ts'
+import { startCheckWorker } from '../../src/workers/check.ts'
+import { startDeliverWorker } from '../../src/workers/deliver.ts'
+import { runCli, startServer, temporaryHome } from '../process.ts'
+import { startReceiver } from '../receiver.ts'
+import { bearer, deposit, get } from '../requests.ts'
+import { connectScripted, ok, SECRET, TXID } from '../scripted-psp.ts'
+import { add, holds } from '../webhooks-client.ts'
+import { until, world, type World } from '../world.ts'
 
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736'
 const CALLER = '00f067aa0ba902b7'
@@ -25,7 +25,7 @@ const CREATE = 'POST /api/deposit'
 const NOTIFY = 'POST /callbacks/:provider/:secret'
 
 // As an operator preloads it: docs/operations.md shows this file.
-const SDK_FILE = new URL('tracing-sdk.mjs', import.meta.url)
+const SDK_FILE = new URL('../tracing-sdk.mjs', import.meta.url)
 
 type SeenSpan = {
   name: string
@@ -113,8 +113,8 @@ test('the way of a deposit is exported from the request to the webhook, also wha
 })
 
 test('the page for operators shows the file that these tests preload', () => {
-  const page = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8')
-  const { devDependencies } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
+  const page = readFileSync(new URL('../../../docs/operations.md', import.meta.url), 'utf8')
+  const { devDependencies } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
   expect(page).toContain(`\n${readFileSync(SDK_FILE, 'utf8')}`)
   for (const [name, version] of Object.entries(devDependencies))
     if (name.startsWith('@opentelemetry/')) expect(page).toContain(`${name}@${String(version)}`)

@@ -15,15 +15,15 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { Client, type QueryResultRow } from 'pg'
 import { afterEach, beforeAll, expect, inject, onTestFinished, test } from 'vitest'
-import { openEmbedded, type Embedded } from '../src/db/embedded/server.ts'
-import { copyHome } from './cluster.ts'
-import { startChild } from './process.ts'
-import { patient } from './world.ts'
+import { openEmbedded, type Embedded } from '../../src/db/embedded/server.ts'
+import { copyHome } from '../cluster.ts'
+import { startChild } from '../process.ts'
+import { patient } from '../world.ts'
 
 // Most of these tests go through the life of one home, as an installation does; each leaves it usable and stopped.
 
 const isRoot = process.getuid?.() === 0
-const server = fileURLToPath(new URL('..', import.meta.url))
+const server = fileURLToPath(new URL('../..', import.meta.url))
 /** Longer than any start seen on a busy machine with two processors; a test that waits longer hangs. */
 const WAIT_MS = 20_000
 
