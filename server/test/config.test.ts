@@ -505,8 +505,8 @@ test('.env fills what the environment leaves out, and the environment wins', () 
   expect(loadConfig().secretFiles).toEqual([join(folder, '.env')])
   writeFileSync(join(folder, '.env'), 'COLOUR=blue\nPORTT=80\nBLANK=\n')
   vi.stubEnv('PORT', undefined)
-  // Selects the PostgreSQL of the tests. The service does not read it.
-  vi.stubEnv('GUICHE_TEST_POSTGRES', undefined)
+  // They choose how the tests run. The service does not read them.
+  for (const name of ['GUICHE_TEST_POSTGRES', 'GUICHE_TEST_POOLER']) vi.stubEnv(name, undefined)
   expect(loadConfig().warnings).toEqual([
     'COLOUR is set in .env, but nothing reads it',
     'PORTT is set, but nothing reads it: did you mean PORT?',
