@@ -8,7 +8,7 @@ import { makeLedgerAccounts, makeTally, POST_LINES } from '../ledger/ledger.ts'
 import type { ReceivedPayment } from '../ports/provider.ts'
 import { dataOf, DEPOSIT_PAID } from '../webhooks/event-kinds.ts'
 import { eventBody, TELL, type NewEvent } from '../webhooks/events.ts'
-import type { StoredCharge } from './charge-reads.ts'
+import type { LockedCharge } from './charge-reads.ts'
 import { COMPLETE_CHARGES, EXPIRY_GRACE_MS, RECLAIM_EXTERNAL_IDS } from './charge-states.ts'
 import { resolveUnnamed } from '../exceptions/exception-states.ts'
 
@@ -22,9 +22,6 @@ export type SuspenseKind =
   | 'refunded_payment'
 
 export type Payment = Pick<ReceivedPayment, 'provider' | 'endToEndId' | 'txid' | 'amountCents' | 'occurredAt'>
-
-/** A charge as it was before its payment. */
-export type LockedCharge = Omit<StoredCharge, 'accountName' | 'emv'>
 
 /** What becomes of one payment. */
 export type Settlement = Credited | Matched | Excepted

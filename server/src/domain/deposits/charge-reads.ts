@@ -84,7 +84,24 @@ export const DEPOSIT_COLUMNS = columnsOf({
 
 export const CHARGE_COLUMNS = columnsOf(CHARGE_FIELDS)
 
-export const LOCKED_COLUMNS = columnsOf(omit(CHARGE_FIELDS, ['accountName', 'emv']))
+/** What a settlement reads of its charges: each further time costs it a date. */
+const LOCKED = [
+  'id',
+  'paymentLinkId',
+  'accountId',
+  'provider',
+  'status',
+  'valueCents',
+  'originalValueCents',
+  'feeCents',
+  'externalId',
+  'expiresAt',
+] as const
+
+/** A charge as it was before its payment. */
+export type LockedCharge = Pick<StoredCharge, (typeof LOCKED)[number]>
+
+export const LOCKED_COLUMNS = columnsOf(Object.fromEntries(LOCKED.map((name) => [name, CHARGE_FIELDS[name]])))
 
 function columnsOf(fields: Record<string, string>): string {
   return Object.entries(fields)

@@ -4,15 +4,8 @@ import { hexId } from '../../db/sql-values.ts'
 import type { Tx } from '../../db/tx.ts'
 import { SYSTEM } from '../core/audit-log.ts'
 import type { ReceivedPayment } from '../ports/provider.ts'
-import {
-  bookPayments,
-  type LockedCharge,
-  type Matched,
-  type Payment,
-  type Settlement,
-  type SuspenseKind,
-} from './book-payments.ts'
-import { LOCKED_COLUMNS } from './charge-reads.ts'
+import { bookPayments, type Matched, type Payment, type Settlement, type SuspenseKind } from './book-payments.ts'
+import { LOCKED_COLUMNS, type LockedCharge } from './charge-reads.ts'
 import { markDecided } from '../exceptions/exception-states.ts'
 
 export type Settled = {
