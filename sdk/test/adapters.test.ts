@@ -11,7 +11,7 @@ import type { Receiver } from '../src/receive.ts'
 import { DEPOSIT, OTHER_SECRET, SECRET, sign, type Signed } from './signer.ts'
 import { serve } from './sockets.ts'
 
-// Each adapter behind a real socket, or with the requests that its framework hands over.
+// Each adapter runs behind a real socket, or gets the requests that its framework would pass on.
 
 type Post = (signed: { body: string; headers: Partial<Signed['headers']> }) => Promise<{ status: number; text: string }>
 
@@ -94,7 +94,7 @@ describe.each(Object.entries(FRAMEWORKS))('%s', (_, start) => {
   test('never reads a body to its end that is larger than any event', async () => {
     const post = await start({ secret: SECRET, onEvent: () => {} })
     const signed = sign('x'.repeat(1024 * 1024), { at: new Date() })
-    // Whoever goes on sending may meet a closed connection before he reads the answer.
+    // A client that is still sending may see the connection close before it reads the answer.
     const status = await post(signed).then(
       (answer) => answer.status,
       () => 'closed',
@@ -137,7 +137,7 @@ async function read(response: Response): Promise<{ status: number; text: string 
   return { status: response.status, text: await response.text() }
 }
 
-/** What Express adds to a response, as far as the adapter uses it. */
+/** The part of Express's response that the adapter uses. */
 function faceOf(response: ServerResponse) {
   return { status: (code: number) => ({ send: (text: string) => response.writeHead(code).end(text) }) }
 }

@@ -1,8 +1,8 @@
 import { format } from 'oxfmt'
 
-// TypeScript from the OpenAPI document: the operations that an API key may call, with their types.
+// Generates TypeScript from the OpenAPI document: the operations that an API key may call, with their types.
 
-// As .oxfmtrc.json has it.
+// The same width as in .oxfmtrc.json.
 const MAX_COLUMNS = 120
 
 const HEADER = '// Generated from server/openapi.json: UPDATE_SDK_TYPES=1 npx vitest run sdk/test/api-types.test.ts\n'
@@ -35,7 +35,7 @@ export type Document = {
 
 type Route = { method: string; path: string; operation: Operation }
 
-/** By name of the file: the operations, and the types that they share. */
+/** The text of each file: `api.ts` has the operations, `types.ts` the types that they share. */
 export async function renderTypes(document: Document): Promise<Record<'api.ts' | 'types.ts', string>> {
   const routes = routesOf(document)
   const operations = routes.map(describeOperation)
@@ -121,7 +121,7 @@ function withoutNull(schema: Schema): { isOptional: boolean; schema: Schema } {
   return options?.length === 1 ? { isOptional: true, schema: options[0]! } : { isOptional: false, schema }
 }
 
-/** The client throws what is no success, so the field says nothing any more. */
+/** The client throws on every failure, so `success` would always be true. */
 function withoutSuccess(response: Content): Schema {
   const { success: _, ...properties } = response.content['application/json'].schema.properties!
   return { type: 'object', properties, required: Object.keys(properties) }
@@ -160,7 +160,7 @@ function objectText({ properties = {}, required = [] }: Schema): string {
   return fields.length > 0 ? `{\n${fields.join('\n')}\n}` : 'Record<string, unknown>'
 }
 
-/** Wrapped here, because the formatter leaves comments alone. Six columns are for the deepest indentation. */
+/** Wraps the text, because the formatter leaves comments alone. Six columns are kept for the deepest indentation. */
 function comment({ description }: Schema): string {
   if (!description) return ''
   const lines = description.split(' ').reduce<string[]>((done, word) => {

@@ -8,7 +8,7 @@ import { catchError } from './errors.ts'
 import { createAccount } from './guiche-process.ts'
 import { serve, startProxy } from './sockets.ts'
 
-// Against the real server, in a process of its own, and over real sockets.
+// These tests call the real server, in a process of its own, over real sockets.
 
 const { url, bankUrl } = inject('guiche')
 const key = await createAccount(inject('guiche'), 'client@example.com')

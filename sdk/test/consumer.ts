@@ -1,4 +1,4 @@
-// What the test of the package compiles, as a user's program, in a folder where the package is installed.
+// The package test compiles this as a user's program, in a folder where the package is installed.
 
 /** Uses every entry. The last line fails to compile unless the types were found. */
 export const CONSUMER = `
@@ -43,7 +43,7 @@ export const handlers = [inExpress(receiver), inFastify({ path: '/', ...receiver
 export const wrong: number = guiche.deposits.get('')
 `
 
-/** The ways in which programs find a package, each with a module and CommonJS if it tells them apart. */
+/** The ways in which programs resolve a package. Those that tell ES modules from CommonJS compile both. */
 export const RESOLUTIONS = [
   { moduleResolution: 'node10', module: 'commonjs', files: ['consumer.ts'] },
   { moduleResolution: 'node16', module: 'node16', files: ['consumer.mts', 'consumer.cts'] },
@@ -61,7 +61,7 @@ export const STRICT = {
   types: [],
 }
 
-/** As much of Express as the guide uses: its types are no dependency of ours. */
+/** The part of Express's types that the guide uses: we do not depend on them. */
 export const EXPRESS_TYPES = `declare module 'express' {
   import type { IncomingMessage, ServerResponse } from 'node:http'
   type Answer = ServerResponse & { status(code: number): Answer; send(body: unknown): Answer }

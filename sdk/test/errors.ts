@@ -1,4 +1,4 @@
-/** What the promise rejects with; a promise that resolves is the failure here. */
+/** The error that `work` rejects with. It throws if `work` resolves. */
 export async function catchError(work: Promise<unknown>): Promise<Error> {
   try {
     await work

@@ -52,7 +52,7 @@ describe.each(EXAMPLES)('$name', ({ name, program, start }) => {
 
 type Start = { program: string; name: string; order: string; env: Env }
 
-/** In this process, since the oldest Node that we support cannot run TypeScript by itself. */
+/** Runs the example in this process: the oldest Node that we support cannot run TypeScript. */
 function importExample({ name, order, env }: Start): Run {
   for (const [variable, value] of Object.entries(env)) vi.stubEnv(variable, value)
   const { argv, exitCode } = process

@@ -25,7 +25,7 @@ const START_WITHIN_MS = 120_000
 
 export default async function setup(project: TestProject) {
   const place = mkdtempSync(join(tmpdir(), 'guiche-sdk-'))
-  // The database's own user must reach it also when the tests run as root.
+  // The database runs as its own user if the tests run as root, and it must reach this folder.
   chmodSync(place, 0o755)
   const home = join(place, 'home')
   await copyPreparedHome(home)
@@ -53,7 +53,7 @@ export default async function setup(project: TestProject) {
   }
 }
 
-/** The key of a new account, for tests that look at all that an account has. */
+/** The key of a new account, for tests that look at everything an account has. */
 export async function createAccount({ home }: GuicheProcess, email: string): Promise<string> {
   const run = async (...args: string[]) =>
     (await promisify(execFile)(process.execPath, [CLI, ...args, '--email', email], { env: envOf(home) })).stdout

@@ -16,7 +16,7 @@ const read = (name: string) => readFileSync(new URL(`../${name}`, import.meta.ur
 const example = (name: string) => fileURLToPath(new URL(`../examples/${name}`, import.meta.url))
 const isHere = (program: string) => spawnSync(program, ['--version']).status === 0
 
-// The one in PHP leaves it to a database to know what came before, so it credits both deliveries of the event.
+// The PHP receiver leaves it to a database to recognize repeated events, so here it credits both deliveries.
 const RECEIVERS = [
   { name: 'receiver.ts', isRunnable: true, start: importReceiver, credits: 1 },
   { name: 'receiver.py', isRunnable: isHere('python3'), start: startPython, credits: 1 },
@@ -68,7 +68,7 @@ async function post(
 }
 
 /**
- * In this process, since the oldest Node that we support cannot run TypeScript by itself. It ends with the test's
+ * Runs the receiver in this process: the oldest Node that we support cannot run TypeScript. It ends with the test's
  * worker.
  */
 async function importReceiver(port: number): Promise<Receiver> {

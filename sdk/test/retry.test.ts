@@ -71,11 +71,11 @@ test('a deposit that expired is renewed under the key that follows from it, so t
   const paid = await startScripted(chargeIs('COMPLETED'))
   expect(await clientOf(paid.url).deposits.create(body)).toMatchObject({ status: 'COMPLETED', replayed: true })
   expect(paid.requests).toHaveLength(1)
-  // Whoever names the key decides what is the same deposit.
+  // With a key of their own, callers decide what counts as the same deposit, so nothing is renewed.
   const own = await startScripted(chargeIs('EXPIRED'))
   const charge = await clientOf(own.url).deposits.create(body, { idempotencyKey: 'order-1' })
   expect([charge.status, charge.replayed, keysOf(own)]).toEqual(['EXPIRED', true, ['order-1']])
-  // However many are dead, it ends.
+  // Renewing ends after a bounded number of expired deposits.
   const all = await startScripted(chargeIs('EXPIRED'))
   await clientOf(all.url).deposits.create(body)
   expect(all.requests).toHaveLength(12)
@@ -120,7 +120,7 @@ test('what is refused for good is not sent again', async () => {
   }
 })
 
-/** Attempts against a server that answers from a time on. Only the clock of the test passes. */
+/** Runs attempts against a server that answers from `backAtMs` on. Only the test's own clock advances. */
 async function attemptsUntil(
   backAtMs: number,
   options: { retryForMs?: number; takesMs?: number; error?: GuicheError },
@@ -192,7 +192,7 @@ test('pauses double up to a bound, and jitter takes off up to half', () => {
 test('an attempt that takes too long is a timeout, and the connection is closed', async () => {
   const closed: Promise<unknown>[] = []
   const url = await serve(({ socket }) => void closed.push(once(socket, 'close')))
-  // On a busy machine the time may be over before the request arrives.
+  // On a busy machine the timeout may pass before the request arrives.
   while (closed.length === 0) {
     const error = await catchError(clientOf(url, { retryForMs: 0, timeoutMs: 50 }).balance.get())
     expect(error).toMatchObject({ code: 'timeout', message: 'no answer within 50 ms' })
@@ -266,7 +266,7 @@ test('a network of one’s own may be plain http, if the client is told so', asy
   const url = 'http://guiche:3000'
   await clientOf(url, { ...options, allowInsecureHttp: true }).deposits.create({ value: 1 })
   expect(sent).toEqual([`${url}/api/deposit`])
-  // Text of a variable is no consent.
+  // Only `true` counts: any other value may be the text of an environment variable.
   for (const allowInsecureHttp of [undefined, false, 'false', 'true', 1])
     expect(() => clientOf(url, { ...options, allowInsecureHttp })).toThrow('in a private network: allowInsecureHttp')
   expect(() => clientOf('ftp://guiche', { allowInsecureHttp: true })).toThrow('url must be the address of guiche')

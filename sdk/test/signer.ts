@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 
-// Signs as guiche does, written apart from verify.ts: with shared code a mistake would cancel itself out.
+// Signs as guiche does. It shares no code with verify.ts: a mistake in shared code would cancel itself out.
 
 export type Signed = {
   body: string

@@ -7,7 +7,7 @@ import { onTestFinished } from 'vitest'
 
 export type Proxy = {
   url: string
-  /** The next so many requests reach the server, and their answers never come back: the connection is cut. */
+  /** The next `count` requests reach the server, but their connections are cut before the answers come back. */
   loseAnswers(count: number): void
   /** How many answers the server gave, lost ones included. */
   answered(): number
@@ -42,7 +42,7 @@ export async function startProxy(target: string): Promise<Proxy> {
 export type Scripted = { url: string; requests: { method: string; url: string; headers: IncomingHttpHeaders }[] }
 type Step = { status: number; headers?: Record<string, string>; body?: string }
 
-/** Gives these answers in turn, and the last one for ever. */
+/** Gives these answers in turn, and then repeats the last one. */
 export async function startScripted(...steps: Step[]): Promise<Scripted> {
   const requests: Scripted['requests'] = []
   const url = await serve((request, response) => {

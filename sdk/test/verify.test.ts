@@ -206,7 +206,7 @@ describe('secrets', () => {
 
   test('an environment variable that is not set refuses everything', () => {
     const { body, headers } = sign(DEPOSIT, { at: NOW })
-    // @ts-expect-error In JavaScript nothing else stops it.
+    // @ts-expect-error Only TypeScript refuses this: a JavaScript program can pass it.
     expect(reasonOf(() => verify(body, headers, undefined, { now }))).toBe('bad_secret')
   })
 
@@ -285,12 +285,12 @@ describe('headers', () => {
 
 test('a parsed body is refused in words that say what to pass instead', () => {
   const { headers } = sign(DEPOSIT, { at: NOW })
-  // @ts-expect-error It is what a framework hands over that parses JSON by itself.
+  // @ts-expect-error A framework that parses JSON by itself passes such an object.
   const error = catchError(() => verify(DEPOSIT, headers, SECRET, { now }))
   expect(error).toMatchObject({ reason: 'bad_payload', message: expect.stringContaining('raw body') })
 })
 
-// Its clock is the system's, so these messages are signed with the real time.
+// The library uses the system clock, so these messages are signed with the real time.
 describe("beside the specification's own library", () => {
   const anyMessage = fc.record({
     id: fc.stringMatching(/^[\w-]{1,40}$/),

@@ -13,7 +13,7 @@ test('a payment and its transfers have the account of their charge, and money fo
   expect(await accountsOf(w, 'E-stray')).toEqual({ payment: null, suspense: null })
   expect(await accountsOf(w, 'E-wrong')).toEqual({ payment: accountId, suspense: accountId })
   expect(await accountsOf(w, payment.endToEndId)).toEqual({ payment: accountId, deposit: accountId, fee: accountId })
-  // The bank knows only one of them.
+  // The bank knows only one of these payments, so its check is left out.
   expect((await w.differences()).filter(({ check }) => check !== 'provider')).toEqual([])
 })
 
@@ -68,7 +68,7 @@ test.each([
   await expect(w.pool.query(sql)).rejects.toThrow(constraint)
 })
 
-/** Of a payment and of each of its transfers, by kind. */
+/** The account ids of a payment and of its transfers, by kind. */
 async function accountsOf({ pool }: World, endToEndId: string): Promise<Record<string, string | null>> {
   const rows = await query<{ kind: string; accountId: string | null }>(
     pool,

@@ -115,7 +115,7 @@ test('asking for what is so already changes nothing, and the history says nothin
   ])
 })
 
-// The first holds the account's row until the second waits for it, so the second must see what the first left.
+// The first holds the account's row until the second waits for it, so the second must see what the first changed.
 test('of two changes at once, each keeps what the other set', async () => {
   const w = await world()
   const account = await w.account()
@@ -168,12 +168,13 @@ test('terms that contradict themselves or the deployment’s are refused in word
   expect([await w.count('account_terms'), await w.count('audit_log', `action = 'account.terms_changed'`)]).toEqual([
     0, 0,
   ])
-  // At the edge of each: allowed.
+  // Values exactly at each limit are allowed.
   await set(w, account, { feeMinCents: 500, valueMinCents: 100, valueMaxCents: 501 })
   await set(w, account, { feeBps: 0, feeMinCents: 500, feeMaxCents: 500 })
 })
 
-// The rule looks at two values and speaks for all between them; here is whether it may.
+// The rule tries only the lowest and the highest value. This test checks that if both are impossible, so is every value
+// between them.
 test('if neither the least nor the maximum value can be deposited, none can', () => {
   const amounts = fc.integer({ min: 0, max: 300 })
   const anyTerms = fc.record({
@@ -187,7 +188,7 @@ test('if neither the least nor the maximum value can be deposited, none can', ()
   })
   fc.assert(
     fc.property(anyTerms, fc.boolean(), (drawn, isAtTheTop) => {
-      // The same bounds again below the largest amount there is, where the payer's fee meets it.
+      // Half of the runs use bounds just below the largest amount, where the payer's fee meets it.
       const base = isAtTheTop ? MAX_CENTS - 200 : 0
       const terms = {
         ...drawn,

@@ -20,11 +20,11 @@ test('within two seconds a suspended account’s keys may read deposits and bala
     (route) => !route.url.startsWith('/api/operator'),
   )) {
     const send = (by: string) => w.app.inject({ method, url: filledIn(url), headers: bearer(by) })
-    // Which routes are for reading, the app says itself, to a key that has other scopes.
+    // A key without the scope is told which scope a route needs. That shows which routes only read.
     const lacking = String((await send(scopeless)).json().error).split('lacks the scope ')[1] ?? 'none'
     const answer = await send(key)
     if (READS.includes(lacking)) {
-      // The id is one that nobody has.
+      // Routes with an id get one that does not exist.
       expect([url, answer.statusCode]).toEqual([url, url.includes(':') ? 404 : 200])
       read.push(url)
     } else expect([method, url, answer.statusCode, answer.json()]).toEqual([method, url, 403, SUSPENDED])

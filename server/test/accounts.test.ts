@@ -58,7 +58,7 @@ test('a second account with an e-mail is refused, in whatever case it is written
   expect([await w.count('accounts'), await w.count('ledger_accounts', `kind = 'balance'`)]).toEqual([1, 1])
 })
 
-// The first is not committed yet when the second comes, and holds it by the unique key.
+// The first is not committed when the second comes, so the unique key makes the second wait.
 test('of two accounts made with one e-mail at once, one is made', async () => {
   const w = await world()
   let second: Promise<unknown> | undefined

@@ -71,7 +71,7 @@ test('what another process opened is counted too', async () => {
   const request = { valueCents: 5000, externalId: null, description: null, expiresInSeconds: null }
   for (let i = 0; i < 10; i++) await openDeposit(other.ctx, account.caller, request, null)
   await expect(openDeposit(other.ctx, account.caller, request, null)).rejects.toMatchObject({ code: 'rate_limited' })
-  // A tenth of the bound passes before this process counts.
+  // A process lets a tenth of the bound pass before it counts.
   expect((await post(w, account)).statusCode).toBe(201)
   expect((await post(w, account)).statusCode).toBe(429)
 })

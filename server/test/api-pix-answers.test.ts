@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { Provider, ProviderCharge, ReceivedPayment } from '../src/domain/ports/provider.ts'
 import { cob, connectScripted, E2E, notFound, ok, REQUEST, TXID, type Said, type Script } from './scripted-psp.ts'
 
-// What the adapter makes of everything that a PSP may say.
+// How the adapter handles everything that a PSP may answer.
 
 describe('create', () => {
   test('it sends what API Pix wants, and the description within its bound', async () => {
@@ -250,7 +250,7 @@ describe('check', () => {
     expect(await provider.findPayment(E2E)).toMatchObject({ txid: null, amountCents: 50_00 })
     for await (const page of provider.listReceived({ from: new Date(0), to: new Date('2027-01-01T00:00:00Z') }))
       expect(page).toMatchObject([{ txid: null, amountCents: 50_00 }])
-    // The charge that lists it is the one that it paid.
+    // A Pix that is listed with a charge belongs to that charge.
     expect(await provider.check(TXID)).toMatchObject({ payments: [{ txid: TXID }] })
   })
 
@@ -265,7 +265,7 @@ describe('check', () => {
     }
     expect(psp.count('GET')).toBe(8)
     expect(provider.health().breaker).toBe('closed')
-    // Another Pix than the one asked for is nobody's answer to this question.
+    // An answer about another Pix than the one asked for counts as a failure of the provider.
     await expect(provider.findPayment(`${E2E.slice(0, -1)}6`)).rejects.toMatchObject({
       message: expect.stringMatching(/another Pix/),
     })

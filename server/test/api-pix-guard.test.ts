@@ -37,7 +37,7 @@ describe('tokens', () => {
     expect(new URLSearchParams(asked.body).get('grant_type')).toBe('client_credentials')
   })
 
-  // The token endpoint answers only when all callers stand before it, so they are surely concurrent.
+  // The token endpoint answers only once all callers wait for it, so they are certainly concurrent.
   test('callers who need a token at once share one request for it', async () => {
     let letGo: () => void = () => {}
     const held = new Promise<void>((resolve) => (letGo = resolve))
@@ -130,7 +130,7 @@ describe('breaker', () => {
       'warn provider breaker is open {"provider":"bank","breaker":"open","lastError":"check: HTTP 503"}',
       'warn provider call failed {"provider":"bank","operation":"check","text":"held back by the breaker","failures":1}',
     ])
-    // Two probes, and calls between them.
+    // Two of these calls are probes of the breaker; the others come between them.
     for (let nth = 0; nth < 20; nth++) {
       if (nth % 10 === 0) clock.ms += 5_000
       await provider.check(TXID).catch(() => {})

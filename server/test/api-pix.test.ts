@@ -11,7 +11,7 @@ import { makeApiPix, type ApiPixOptions, type ApiPixTimings } from '../src/provi
 import { openSandbox, type Sandbox } from '../src/sandbox/server.ts'
 import { patient } from './world.ts'
 
-// The adapter against a real PSP on a real socket: the sandbox, well and ill.
+// Tests the adapter against a PSP on a real socket: the sandbox, healthy and with faults.
 
 let home: string
 let sandbox: Sandbox
@@ -82,7 +82,7 @@ const request = (changes: Partial<Parameters<Provider['create']>[0]> = {}) => ({
   ...changes,
 })
 
-/** Runs the work while the bank is ill, and heals it as soon as the bank has met `calls` more of the operation. */
+/** Runs `work` while the bank has faults, and removes them once it got `calls` more calls of the operation. */
 async function ill<Result>(
   faults: Record<string, number>,
   until: { operation: string; calls: number },
@@ -311,7 +311,7 @@ test('a refund is made once however often it is asked for, also when its answer 
   expect(refund).toMatchObject({ refundId: 'R1', amountCents: 6_00, reason: null })
   expect(['processing', 'done']).toContain(refund.status)
   expect(await provider.refund(asked)).toMatchObject({ refundId: 'R1', amountCents: 6_00 })
-  // 6.00 of 10.00 are gone: were the repeat a second refund, this one of 4.00 would not fit.
+  // 6.00 of 10.00 are refunded. If the repeat were a second refund, this one of 4.00 would not fit.
   expect(await provider.refund({ ...asked, refundId: 'R2', amountCents: 4_00 })).toMatchObject({ refundId: 'R2' })
   await expect(provider.refund({ ...asked, refundId: 'R3', amountCents: 1 })).rejects.toMatchObject({
     outcome: 'refused',

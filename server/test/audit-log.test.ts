@@ -144,8 +144,8 @@ const CHANGES: Changing[] = [
   },
 ]
 
-// Both fail at the commit, when everything is written: what was written in a transaction of its own would be left
-// behind.
+// The change fails at the commit, when everything is written. Anything written in a transaction of its own would
+// remain.
 test('every change has exactly one entry; if either cannot be written, neither is', async () => {
   const setup = await prepare()
   const { w } = setup
@@ -216,7 +216,7 @@ test('what changes nothing leaves no entry', async () => {
   expect(await entries(w)).toBe(before)
 })
 
-// The first is not committed when the second comes; only one of them may say that it was the one.
+// The first is not committed when the second comes. The second must wait, and then write no entry of its own.
 test('a webhook removed twice at once, and a key revoked twice at once, are each noted once', async () => {
   const { w, accountId, keyId, webhookId } = await prepare()
   const twice = async (change: () => Promise<unknown>, sql: string) => {
@@ -247,7 +247,7 @@ test('nothing in the log is ever changed, and nothing but records of sign-ins is
     await expect(w.pool.query(sql)).rejects.toThrow('audit_log is append only')
 })
 
-// ---- Who ----
+// ---- Actors ----
 
 test('what an account holder does by key is told from what another key of theirs did', async () => {
   const w = await world()
@@ -306,7 +306,7 @@ test('no secret is in the log: no key, password, signing secret, authorization, 
   await deleteWebhook(w.ctx, accountId, webhookId)
 
   const log = (await query<{ row: string }>(w.pool, 'select l::text as row from audit_log l')).map(({ row }) => row)
-  // That what is no secret is found proves that the search finds things.
+  // These texts are no secrets: finding them proves that the search works.
   expect(log.filter((row) => row.includes('https://shop.example'))).toHaveLength(2)
   expect(log.filter((row) => row.includes(operatorId))).not.toHaveLength(0)
   const hashes = await query<{ hash: string }>(w.pool, 'select password as hash from credentials')
@@ -398,7 +398,7 @@ async function entries(w: World): Promise<number> {
 
 async function snapshot(w: World): Promise<{ entries: number; rows: string[] }> {
   const tables = ['accounts', 'account_terms', 'api_keys', 'operators', 'webhooks', 'ledger_accounts']
-  // The time of last use is written beside the requests, whenever it comes to that.
+  // `last_used_at` is written in the background, at any time after a request.
   const row = (table: string) =>
     `select '${table}' as name, (to_jsonb(t) - 'last_used_at')::text as row from ${table} t`
   const rows = await query<{ name: string; row: string }>(

@@ -24,7 +24,7 @@ test('a day that holds more than the adapter reads at once is compared in shorte
   const account = await w.account()
   await payAll(w, await makeCharges(w, account, 60), { everyMs: MINUTE_MS })
   await sweepAll(w)
-  // Three pages of ten hold half an hour, and the first stretch is a day.
+  // The provider lists three pages of ten, which is half an hour. The first stretch is a day.
   const provider = smallPages(w, 10, { maxPages: 3 })
   const read = await compareWindow(w.ctx, provider, DAY, { mode: 'read', windowSize: { spanMs: DAY_MS } })
   expect(read).toMatchObject({ providerCount: 60, ledgerCount: 60, differenceCount: 0 })
@@ -68,7 +68,7 @@ test.each([
       text: 'stands in our books with 700 cents, but sandbox does not know it',
     },
   ])
-  // The bank is not asked for years that nobody had a charge in.
+  // The audit does not ask the bank about years without a charge.
   expect((await w.sandbox.stats()).calls['GET /pix']! - before).toBeLessThan(10)
 })
 
@@ -169,7 +169,7 @@ function refusing(isRefused: (window: { from: Date }) => boolean, provider?: Pro
 
 // ---- Refunds, in both directions ----
 
-// With everything in our books that a refund leaves there, and nothing at the bank.
+// Our books have everything that a refund leaves there, and the bank has nothing.
 test('a refund that was made up is named, by the audit and when its day is compared', async () => {
   const w = await world()
   const { charge, payment } = await completedCharge(w, { valueCents: 50_00 })
@@ -222,7 +222,7 @@ async function withWoovi() {
   return { ...w, ctx, woovi, provider, paid }
 }
 
-/** As the books have it after Woovi said that it was done. */
+/** Books a refund as if Woovi had said that it was done. */
 async function bookRefund(w: World, endToEndId: string, refundId: string, amountCents: number): Promise<void> {
   const told = { refundId, amountCents, status: 'done' as const, reason: null }
   const found = (await w.ctx.providers[0]!.findPayment(endToEndId)) as ReceivedPayment
@@ -246,7 +246,7 @@ test('Woovi lists no refunds: it is asked about each of ours', async () => {
     { kind: 'foreign_refund', text: 'woovi gave back 2000 cents of it (refund r1), which we did not ask for' },
     { kind: 'refund_not_at_provider', text },
   ])
-  // One that Woovi does not find is not one that it calls failed.
+  // A refund that Woovi does not find is not the same as one that Woovi calls failed.
   expect(await s.count('refund_checks')).toBe(0)
 })
 
@@ -347,7 +347,7 @@ function envOf(w: World): Record<string, string> {
 }
 
 test('the command exits 0 only when everything was compared and agrees, 1 with differences, and 3 with neither', async () => {
-  // The command goes by the machine's clock, and compares each day since this one.
+  // The command uses the machine's clock, and compares each day since this one.
   const first = dayOf(new Date(Date.now() - 3 * DAY_MS))
   const w = await world({ at: new Date(`${first}T12:00:00Z`) })
   const { payment } = await completedCharge(w)

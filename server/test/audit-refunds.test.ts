@@ -18,9 +18,8 @@ import {
 } from './refund-steps.ts'
 import { world, type World } from './world.ts'
 
-// Books in which something was given back in every way: a deposit of R$ 50,00 with a refund that is done, one that
-// failed, one that is under way and one that was made at the bank; and money without a charge that was credited,
-// written off, refunded, and left open.
+// Books with every kind of refund. A deposit of R$ 50,00 has four: done, failed, under way, and made at the bank. Money
+// without a charge was credited, written off, refunded, and left open.
 async function books() {
   const w = await world({ settings: { refunds: { byAccounts: false, returnFee: true } } })
   const { charge, payment, account } = await completedCharge(w, { valueCents: 50_00 })
@@ -50,7 +49,7 @@ test('books in which money went back in every way agree, and the report adds it 
   expect(await audit(w.ctx)).toMatchObject({
     differences: [],
     creditedCents: 49_50,
-    // Of the fee went back what belongs to the refunds that are ours, done or under way.
+    // Our own refunds, done or under way, returned their share of the fee.
     feesCents: 50 - 10 - 20,
     suspenseCents: 2_00,
     refundedCents: 10_00 + 3_00 + 4_00 + 1_02,
@@ -60,14 +59,13 @@ test('books in which money went back in every way agree, and the report adds it 
   })
 })
 
-// ---- Corrupted on purpose, past the triggers that refuse it. Each lie is found, by the check that is there for it.
-// ----
+// ---- Corrupted on purpose, past the triggers: each lie is found by the check that is there for it ----
 
 const isAbout = ({ id }: { id: string }) => `body like '%"refundId":"${id}"%'`
 const decided = `resolved_by_kind = 'console', resolved_by = 'x', reason = 'x'`
 const undecided = `resolution = null, account_id = null, resolved_by_kind = null, resolved_by = null, reason = null, resolved_at = null`
 
-// With the checks that find it, and what one of them says.
+// Each lie has the checks that find it, and what one of them says.
 test.each<[lie: string, sql: (books: Books) => string, checks: string[], found: (books: Books) => object]>([
   [
     'a refund that another account bears',
@@ -219,7 +217,7 @@ test('a provider that does not list refunds is asked about ours, and the report 
   ])
 })
 
-/** Without what the books find in themselves. */
+/** Only the differences from the bank, without those that the books find in themselves. */
 async function againstBank(w: World) {
   return (await w.differences()).filter(({ check }) => check === 'provider')
 }

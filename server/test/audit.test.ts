@@ -8,8 +8,8 @@ import { corrupt } from './corrupt.ts'
 import { makeCharges } from './reconcile-bank.ts'
 import { world, type World } from './world.ts'
 
-// Books with one of everything: a deposit of R$ 50,00 that was paid twice, so that the second payment stands in
-// suspense, and an account that has nothing.
+// Books with one of everything: a deposit of R$ 50,00 that was paid twice, and an account that has nothing. The second
+// payment is in suspense.
 async function books() {
   const w = await world()
   const [account, other] = [await w.account(), await w.account()]
@@ -43,7 +43,7 @@ test('books that agree have no differences, and the report adds them up', async 
     missingCents: 0,
     writtenOffCents: 0,
     since: null,
-    // From ten minutes before the first charge, as a closing does.
+    // The comparison begins ten minutes before the first charge, as a closing does.
     compared: [
       {
         provider: 'sandbox',
@@ -64,8 +64,7 @@ test('an empty house agrees with an empty bank', async () => {
   expect(await w.differences()).toEqual([])
 })
 
-// ---- Corrupted on purpose, past the triggers that refuse it. Each lie is found, by the check that is there for it.
-// ----
+// ---- Corrupted on purpose, past the triggers: each lie is found by the check that is there for it ----
 
 const chargeOf = ({ charge }: Books) => `charge ${charge.id}`
 const stray = ({ second }: Books) => `payment ${second.endToEndId}`
@@ -73,7 +72,7 @@ const deposited = `(select credit_id from transfers where kind = 'deposit')`
 
 type Found = { check: string; subject: string; text: string }
 
-// With the checks that find it, and what the first of them says.
+// Each lie has the checks that find it, and what the first of them says.
 test.each<[lie: string, sql: string, checks: string[], found: (books: Books) => Found]>([
   [
     'a centavo more on a balance',
@@ -257,7 +256,7 @@ test.each<[string, Partial<ReceivedPayment>, (txid: string) => string]>([
   ])
 })
 
-// It settles once the bank's list has been read, so it stands in our books only.
+// The payment is settled after the bank's list was read, so only our books have it.
 test('a payment that arrives while the audit reads is no difference', async () => {
   const { w, account } = await books()
   const [provider] = w.ctx.providers
@@ -298,7 +297,7 @@ function settleAll(w: World, payments: ReceivedPayment[]) {
   return transact(w.pool, (tx) => settle(tx, w.clock.now(), payments))
 }
 
-// What PostgreSQL counted before, when every charge was PENDING, is what a busy service has when it is audited.
+// PostgreSQL's statistics are from the time when every charge was PENDING, as they may be in a busy service.
 test('the work of an audit grows with the books, also when PostgreSQL last counted before they filled', async () => {
   const w = await world()
   const account = await w.account()

@@ -10,7 +10,7 @@ import { makeOperator } from './operators-client.ts'
 import { appWith, bearer, exchange, get, portOf, withGate } from './requests.ts'
 import { until, world } from './world.ts'
 
-// Callers who send requests ahead of the answers on one connection (pipelining), and callers who hang up.
+// These callers send requests ahead of the answers on one connection (pipelining), or hang up.
 
 test('requests that wait behind another one on a broken connection free their places', async () => {
   const w = await world()
@@ -32,7 +32,7 @@ test('requests that wait behind another one on a broken connection free their pl
   caller.resetAndDestroy()
   await until('the places are free', async () => (await app.inject('/readyz')).statusCode === 200)
   gate.open()
-  // All four at once: a place that was freed twice or never would show.
+  // All four run at once, so a place that was freed twice or never would show.
   const answers = await Promise.all(Array.from({ length: 4 }, () => app.inject(get(key, '/api/balance'))))
   expect(answers.map((answer) => answer.statusCode)).toEqual([200, 200, 200, 200])
 })
@@ -206,7 +206,7 @@ function streamText(paymentLinkId: string): string {
   return `GET /payment-link/${paymentLinkId}/events HTTP/1.1\r\nHost: x\r\nAccept: text/event-stream\r\n\r\n`
 }
 
-/** Opens so many streams, leaves them at once, and resolves to how many were admitted. */
+/** Opens `count` streams, leaves them at once, and resolves to how many were admitted. */
 async function takeStreams(app: App, paymentLinkId: string, count: number): Promise<number> {
   const heads = await Promise.all(
     Array.from({ length: count }, async () => {

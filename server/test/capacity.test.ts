@@ -2,8 +2,8 @@ import { expect, test } from 'vitest'
 import { makeApiPix } from '../src/providers/api-pix/adapter.ts'
 import { until, world, type TestAccount, type World } from './world.ts'
 
-// What one account may take from the others. The bank allows ten calls a second, the clock stands still, and unless a
-// test says so nobody may wait: who finds no token is refused at once.
+// A world for tests of what one account may take from the others. The bank allows ten calls a second, and the clock
+// stands still. Unless a test says so, nobody may wait: a call that finds no token is refused at once.
 async function scarceWorld(maxWaiting = 0): Promise<World> {
   const w = await world()
   const provider = makeApiPix({
@@ -80,7 +80,7 @@ test('what our own rate limit refuses is called overload, and not that the provi
   const notCanceled = await ask(w, alice, 'POST', `/api/deposit/${links[0]}/cancel`)
   expect(notCanceled.statusCode).toBe(503)
   expect(notCanceled.json()).toEqual({ success: false, error: 'The service is overloaded, please try again' })
-  // Surely not made, so nothing is left to look for.
+  // The deposit was certainly not made, so no intent is left to look up.
   expect(await w.count('charges', `status = 'OPENING'`)).toBe(0)
 })
 

@@ -160,7 +160,7 @@ test('a provider that cannot be asked keeps its charges pending, however late', 
   expect(await w.balanceCents(account.accountId)).toBe(49_50)
 })
 
-// What was answered before the grace ended says nothing of a payment in its last second.
+// An answer from before the end of the grace says nothing about a payment in its last second.
 test('a charge does not expire by an answer to a question that was asked before its grace ended', async () => {
   const w = await world()
   const account = await w.account()
@@ -193,8 +193,8 @@ test('a charge that the provider calls paid, without saying by what, does not ex
   w.clock.advance(PAST_EXPIRY_MS)
   await checkDue(w.ctx)
   expect(await w.count('charges', `status = 'PENDING'`)).toBe(1)
-  expect(await checkDue(w.ctx)).toBe('idle') // and it is not asked about in a circle
-  // Nor is a query told that the charge was checked and is unpaid.
+  expect(await checkDue(w.ctx)).toBe('idle') // and the charge is not checked again and again
+  // A query is not told either that the charge was checked and is unpaid.
   expect(await queryDeposit(w.ctx, charge.accountId, charge.paymentLinkId)).toMatchObject({
     check: 'failed',
     charge: { status: 'PENDING' },
@@ -243,7 +243,7 @@ test('a charge that is called paid without a Pix is an exception once the record
   expect(opened).toEqual([0, 0, 0, 0, 0, 1, 1, 1])
 })
 
-// Whoever holds the charge's lock first decides; the other one sees it.
+// The transaction that locks the charge first decides, and the other one sees its result.
 test('a Pix that is settled while its charge becomes an exception leaves none open, in either order', async () => {
   const w = await world()
   const [early, late] = [await w.paidCharge(), await w.paidCharge()]

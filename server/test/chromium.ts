@@ -7,13 +7,14 @@ import type { Settings } from '../src/domain/core/settings.ts'
 import { PASSWORD } from './sign-in-client.ts'
 import { patient, world, type TestSession, type World } from './world.ts'
 
-// A real browser, for what only a browser can show. Without one its tests are skipped and say so; CI must have one.
+// These tests use a real browser, for what only a browser can show. Without one they are skipped and say so; CI must
+// have one.
 
 const PLACES = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium']
 const PATH = process.env['CHROMIUM_PATH'] ?? PLACES.find(existsSync) ?? '/usr/bin/chromium'
 const isSkipped = !existsSync(PATH) && !process.env['CI']
 
-/** To be called by a file whose tests visit pages. */
+/** A file whose tests visit pages calls this once. */
 export function useChromium(): void {
   beforeEach((context) => {
     // Developers without a browser still run everything else.
@@ -21,14 +22,14 @@ export function useChromium(): void {
   })
 }
 
-// For what comes at once on an idle machine, and must come on a busy one.
+// Long enough for a busy machine: on an idle one, everything comes at once.
 const WAIT_MS = 90_000
 
 let launched: Promise<Browser> | undefined
 
 /** One browser for all files of a worker, started when first needed. It ends with the worker. */
 async function theBrowser(): Promise<Browser> {
-  // Tests of signals send some to this process, and playwright would close the browser.
+  // Some tests send signals to this process, and Playwright would then close the browser.
   const [handleSIGINT, handleSIGTERM, handleSIGHUP] = [false, false, false]
   const args = ['--no-sandbox', '--disable-dev-shm-usage', '--disable-background-networking']
   if (!(await launched)?.isConnected())
@@ -36,7 +37,7 @@ async function theBrowser(): Promise<Browser> {
   return launched!
 }
 
-/** A service at the address that it knows itself by: a browser's Origin must be exactly that. */
+/** Starts a service that listens at its own public URL: a browser's Origin must be exactly that. */
 export async function serve(settings: Partial<Settings> = {}): Promise<{ w: World; url: string }> {
   const port = await freePort()
   const url = `http://127.0.0.1:${port}`
@@ -48,17 +49,18 @@ export async function serve(settings: Partial<Settings> = {}): Promise<{ w: Worl
 export type Visit = {
   page: Page
   /** Paths that the page asked for. */ requests: string[]
-  /** What went wrong in it. */ errors: string[]
+  /** Errors of the page. */ errors: string[]
 }
 
-// A colour that is inherited would turn in as many frames as elements are nested, with the whole page redrawn in each.
+// With transitions, an inherited colour changes in as many frames as elements are nested, and each frame redraws the
+// page.
 const WITHOUT_TRANSITIONS = `{
   const sheet = new CSSStyleSheet()
   sheet.replaceSync('*, ::before, ::after { transition: none !important }')
   document.adoptedStyleSheets = [sheet]
 }`
 
-/** A visitor of their own: no cookies, no cache, and everything that the page asks for or complains of is noted. */
+/** Opens a page without cookies and cache, and records its requests and errors. */
 export async function visit(options: BrowserContextOptions = {}): Promise<Visit> {
   // Without animations an idle page is not redrawn 60 times a second.
   const context = await (await theBrowser()).newContext({ reducedMotion: 'reduce', ...options })
@@ -83,26 +85,26 @@ export async function signIn(page: Page, email: string, password = PASSWORD): Pr
   await page.getByRole('button', { name: /^(Entrar|Sign in)$/ }).click()
 }
 
-/** Is signed in without the form, which takes longer. */
+/** Signs in by cookie, which is faster than the form. */
 export async function enter(page: Page, { cookie }: Pick<TestSession, 'cookie'>): Promise<void> {
   const [name, value] = cookie.split('=') as [string, string]
-  // The browser keeps Secure cookies of this machine over plain http too, and cookies know no port.
+  // Browsers keep Secure cookies of this machine over plain http too, and cookies do not depend on the port.
   await page.context().addCookies([{ name, value, url: 'https://127.0.0.1', secure: true, httpOnly: true }])
 }
 
-/** By all rules of axe, or by those that are named. */
+/** Checks the page by all rules of axe, or by those that are named. */
 export async function expectAccessible(page: Page, what: string, rules?: readonly string[]): Promise<void> {
   if (await page.evaluate('typeof axe === "undefined"')) await page.evaluate(axe.source)
   const options = { resultTypes: ['violations'], ...(rules && { runOnly: { type: 'rule', values: rules } }) }
-  // Only violations leave the page: all that axe has to say of a page is a thousand times as long.
+  // Only violations leave the page: the full result of axe is a thousand times as long.
   const run = `(${MARK_TEXTS})(); axe.run(${JSON.stringify(options)}).then(({ violations }) => violations)`
   const violations = await page.evaluate<AxeResults['violations']>(run)
   const found = violations.map((one) => `${one.id}: ${one.help} (${one.nodes.map((node) => node.html).join(' | ')})`)
   expect([what, found]).toEqual([what, []])
 }
 
-// To compare the colours of a text with those behind it takes longer than all other rules together, so axe looks at one
-// text of each look: whatever contrast depends on is part of it.
+// Checking the contrast of a text takes longer than all other rules together. So axe checks one text per look, which is
+// everything that contrast depends on.
 const MARK_TEXTS = `() => {
   const layers = new Map([[null, 0]])
   const numbers = new Map()

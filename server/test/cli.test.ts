@@ -75,7 +75,7 @@ test('invite prints a link that makes an account, alone, and says whom it is for
 })
 
 test('pay pays at the bank, and audit agrees once the payment is settled and names it before', async () => {
-  // The command goes by the machine's clock, which the world reaches by its advance.
+  // The command uses the machine's clock. So the world begins two hours behind it, and can advance.
   const w = await world({ at: new Date(Date.now() - 2 * 3_600_000) })
   const env = envOf(w)
   const account = await w.account()
@@ -126,7 +126,7 @@ test('doctor says which processes run, and that is a failure if none of them is 
   expect(complete.code).toBe(0)
 })
 
-/** What doctor says of a topic while processes of these states run. */
+/** The lines that doctor prints on a topic while processes with these states run. */
 async function told(w: World, topic: string, ...statuses: object[]): Promise<string[]> {
   const presences = await Promise.all(
     statuses.map(() => joinPresence(w.databaseUrl, { role: 'all', renewEveryMs: 20 })),
@@ -242,7 +242,7 @@ test('doctor names a key of another certificate by its variable', async () => {
   })
 })
 
-/** The lines of what must be fixed. */
+/** The lines of doctor about what must be fixed. */
 async function faults(env: Record<string, string>): Promise<string[]> {
   const { stdout, code } = await runCli(['doctor'], env)
   expect(code).toBe(1)
@@ -252,7 +252,7 @@ async function faults(env: Record<string, string>): Promise<string[]> {
 test('doctor names a home that cannot be written to, and blames nothing else for what fails there', async () => {
   const w = await world()
   const { PROVIDER_SANDBOX_URL: _, ...env } = envOf(w)
-  // Nobody can make a directory there, root included. The sandbox needs one.
+  // Nobody can make a directory in /sys, not even root. The sandbox needs one.
   expect(await faults({ ...env, GUICHE_HOME: '/sys/guiche' })).toEqual([
     expect.stringMatching(
       /^✗ home +\/sys\/guiche cannot be written to \(E\w+: .*\): give it to the user that runs guiche/,
@@ -328,7 +328,7 @@ test('doctor warns of a file with a secret that every user of the machine can re
 
 test('doctor warns of a database on another machine without TLS, unless somebody chose that', async () => {
   const w = await world()
-  // A standby that no command connects to.
+  // No command connects to this standby.
   const read = async (DATABASE_READ_URL: string) =>
     (await runCli(['doctor'], { ...envOf(w), DATABASE_READ_URL })).stdout
   expect(await read('postgresql://me:word@db.example/guiche')).toMatch(
@@ -394,8 +394,8 @@ test.each([
 
 // ---- As a process ----
 
-// Above and in the other files commands run in the process of the test. What only a process shows, the built command
-// shows here, in webhooks-listen.test.ts (Ctrl-C) and in lifecycle.test.ts (signals).
+// Elsewhere, commands run in the process of the test. Here the built command is a process of its own, as in
+// webhooks-listen.test.ts (Ctrl-C) and lifecycle.test.ts (signals).
 
 test('a command that succeeds exits 0, with its answer alone on standard output', async () => {
   const w = await world()
@@ -438,7 +438,7 @@ test('a command reads its password from the standard input of its process', asyn
 test('help and version go to standard output, and an unknown command to standard error, with exit code 1', async () => {
   const bin = fileURLToPath(new URL('../bin/guiche.mjs', import.meta.url))
   const [version, help] = [await runProcess(['--version'], {}, '', bin), await runProcess(['--help'], {})]
-  // On standard error it may tell that it builds what changed.
+  // On standard error the command may say that it builds what changed.
   expect(version).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) })
   expect([help.code, help.stderr]).toEqual([0, ''])
   expect(help.stdout).toMatch(/^Usage: guiche [^]* {2}start [^]* {2}audit [^]*A first deposit:/)

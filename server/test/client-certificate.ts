@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 
-// Made in milliseconds; a key of RSA takes up to half a second.
+// A key on this curve is made in milliseconds; an RSA key takes up to half a second.
 const CURVE = 'prime256v1'
-/** For `openssl req`. */
+/** Arguments of `openssl req` that make a new key. */
 export const NEW_KEY = ['-newkey', 'ec', '-pkeyopt', `ec_paramgen_curve:${CURVE}`]
 
 export const PFX_PASSWORD = 'of the file'

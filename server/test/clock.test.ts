@@ -23,7 +23,7 @@ test('the time is the database’s, whatever the wall clock of this machine says
     await clock.measure()
     const now = clock.now()
     const after = await databaseTime(pool)
-    // Half a round trip is the error of a single measurement, and this one took less than the two around it.
+    // A measurement is wrong by at most half of its round trip, which fits between `before` and `after`.
     const errorMs = after.getTime() - before.getTime()
     expect(now.getTime()).toBeGreaterThanOrEqual(before.getTime() - errorMs)
     expect(now.getTime()).toBeLessThanOrEqual(after.getTime() + errorMs)
@@ -61,7 +61,7 @@ test('the difference is signed, and up to two seconds of it are allowed', async 
 
 test('a slow answer of the database is no difference of the clocks', async () => {
   const { pool } = await world()
-  // Each reading of either clock is ten seconds after the one before, as on a machine that is starved.
+  // Each reading of either clock is ten seconds after the one before, as on a starved machine.
   let readings = 0
   const start = Date.now() - 15_000
   const slow = () => start + 10_000 * Math.floor(readings++ / 2)
@@ -88,7 +88,7 @@ test('while the clock differs from the database’s, no worker begins a round, a
     loop.wake()
     await new Promise((resolve) => setImmediate(resolve))
   }
-  // One may have begun just before.
+  // One more round may have begun just before the clocks differed.
   expect(rounds).toBeLessThanOrEqual(sofar + 1)
   agrees = true
   const held = rounds
@@ -121,7 +121,7 @@ test('a cursor in the future is rewound: what was paid since is credited, and da
   expect(poisoned!.sweptUntil.getTime()).toBeGreaterThan(w.clock.now().getTime() + 2 * DAY_MS)
   expect(await w.count('closings')).toBeGreaterThan(1)
 
-  // The bank has no address of ours to notify, so that only the sweep can find the payment.
+  // The bank has no address of ours to notify, so only the sweep can find the payment.
   const charge = await w.deposit(account)
   w.clock.advance(MINUTE_MS)
   await w.sandbox.pay({ emv: charge.emv })
@@ -168,7 +168,7 @@ test('the age of a cursor in the future is told below zero', async () => {
   expect(metrics.body).toContain('\nguiche_sweep_age_seconds{provider="sandbox"} -3600\n')
 })
 
-/** Another process, whose time is this much ahead. */
+/** The context of another process whose time is `ms` ahead. */
 function ahead(ctx: Context, ms: number): Context {
   const now = () => new Date(ctx.now().getTime() + ms)
   return { ...ctx, now, clock: { ...ctx.clock, now } }

@@ -23,21 +23,20 @@ import { launchPgBouncer } from './pgbouncer.ts'
 declare module 'vitest' {
   export interface ProvidedContext {
     clusterUrl: string
-    /** By which tests reach it: the same, or a pooler's if GUICHE_TEST_POOLER is set. */
+    /** The address that tests use: `clusterUrl`, or a pooler's if GUICHE_TEST_POOLER is set. */
     worldsUrl: string
     /** A directory for all that the run writes; it is removed at the end. */
     scratch: string
-    /** By which bounds in time are multiplied: see scripts/patience.ts. */
+    /** The factor for time limits: see scripts/patience.ts. */
     patience: number
   }
 }
 
-// A database that is told to end at once needs less, also on a busy machine.
+// A database that is told to end at once needs less, even on a busy machine.
 const END_WITHIN_MS = 30_000
 
-// One PostgreSQL for the whole run, the same embedded one that users get or Debian's, and one migrated database from
-// which each test's own is cloned. Beside it lies a home as it is after a first start, for tests that need a home of
-// their own.
+// The whole run uses one PostgreSQL: the embedded one that users get, or Debian's. Each test's database is cloned from
+// one that is migrated. Tests that need a home of their own copy one that is prepared here.
 export default async function setup(project: TestProject) {
   const scratch = mkdtempSync(join(tmpdir(), 'guiche-test-'))
   chmodSync(scratch, 0o755)
@@ -46,7 +45,8 @@ export default async function setup(project: TestProject) {
   const home = join(scratch, 'cluster')
   copyHome(scratch, home)
   appendFileSync(join(home, 'data/postgresql.conf'), HURRY)
-  // Each test connects several times, and to derive the key of a password takes longer than to connect.
+  // Without passwords: deriving the key of a password takes longer than connecting, and each test connects several
+  // times.
   writeFileSync(join(home, 'data/pg_hba.conf'), 'local all all trust\n')
   const { databaseUrl } = await openEmbedded({ home, say: () => {} })
   const client = new pg.Client({ connectionString: databaseUrl })
@@ -63,27 +63,27 @@ export default async function setup(project: TestProject) {
   return async () => {
     pooler?.child.kill('SIGKILL')
     endChildren(scratch)
-    // The cluster too: workers are still connected to it, so it would not be stopped by whoever leaves last.
+    // This also ends the cluster: workers are still connected to it, so it does not stop by itself.
     for (const name of readdirSync(scratch)) await endDatabase(join(scratch, name))
     rmSync(scratch, { recursive: true, force: true, maxRetries: 5 })
   }
 }
 
-// No test cuts the power, and what a killed process leaves behind is the same without waiting for the disk: only
-// databases are made in a quarter of the time. They live for seconds, so there is nothing to vacuum, and to look for it
-// in hundreds of them would take longer than the tests.
+// No test cuts the power, and a killed process leaves the same data without waiting for the disk. So databases are made
+// in a quarter of the time. They live for seconds and need no vacuum, and looking for work in hundreds of them takes
+// longer than the tests.
 const HURRY = '\nfsync = off\nfull_page_writes = off\nsynchronous_commit = off\nautovacuum = off\n'
 
-/** Where the process groups that tests start are noted, each by a file of its name. */
+/** The folder where tests note the process groups that they start: one file for each, named by its number. */
 export const CHILDREN = 'children'
 
 /** A home as it is after a first start, with a migrated and stopped database. */
 export function copyHome(scratch: string, to: string): void {
-  // By cp, since the database has files of another user, whose they must stay.
+  // cp keeps the owner: the database's files belong to another user.
   execFileSync('cp', ['-a', join(scratch, 'prepared'), to])
 }
 
-/** Ends a database that a test left running in this home, without a word: nobody will read it again. */
+/** Ends a database that a test left running in this home, without a clean stop: nobody reads it again. */
 export async function endDatabase(home: string): Promise<void> {
   const file = join(home, 'data/postmaster.pid')
   if (!existsSync(file)) return
@@ -91,12 +91,12 @@ export async function endDatabase(home: string): Promise<void> {
   for (const until = Date.now() + END_WITHIN_MS; end(pid, 'SIGQUIT') && Date.now() < until;) await sleep(10)
 }
 
-/** For groups whose test could not do it: it ran out of time, or its worker is gone. */
+/** Ends the process groups whose test did not: it ran out of time, or its worker is gone. */
 function endChildren(scratch: string): void {
   for (const group of readdirSync(join(scratch, CHILDREN))) end(-Number(group), 'SIGKILL')
 }
 
-/** Signals a process, or a whole group of them by its negative number. False: it is gone. */
+/** Signals a process, or a whole group by its negative number. Returns false if it is gone. */
 export function end(pid: number, signal: NodeJS.Signals): boolean {
   try {
     return process.kill(pid, signal)

@@ -6,10 +6,10 @@ import { ERROR_CODES, type ErrorCode } from '../src/http/server/error-codes.ts'
 import { deposit, get, UNKNOWN_ID } from './requests.ts'
 import { DEFAULT_TERMS, world } from './world.ts'
 
-// The dashboard goes by codes, and never by the words of a text. The types of its texts make it name every reason of a
-// webhook and every action of the audit log; not every error reaches a page, so these are compared here.
+// The dashboard uses codes, never the words of a text. Types require a text for every webhook reason and audit action.
+// Not every error reaches a page, so this test compares the error codes.
 
-/** With amounts and states of the page. */
+/** Codes whose texts contain amounts or states of the page. */
 const TEXTS_OF_PAGES: Record<string, ErrorCode[]> = {
   'account/deposits/deposit-errors.ts': [
     'value_too_small',
@@ -51,7 +51,7 @@ const WITHOUT_TEXT: ErrorCode[] = [
   'unsupported_type',
   'expectation_failed',
   'headers_too_large',
-  'internal', // shown by its status, with the number of the request
+  'internal', // the page shows its status and the request's id
 ]
 
 test('the dashboard has a text for every code that a page can meet', () => {

@@ -505,7 +505,7 @@ test('.env fills what the environment leaves out, and the environment wins', () 
   expect(loadConfig().secretFiles).toEqual([join(folder, '.env')])
   writeFileSync(join(folder, '.env'), 'COLOUR=blue\nPORTT=80\nBLANK=\n')
   vi.stubEnv('PORT', undefined)
-  // They choose how the tests run. The service does not read them.
+  // These variables choose how the tests run. The service does not read them.
   for (const name of ['GUICHE_TEST_POSTGRES', 'GUICHE_TEST_POOLER']) vi.stubEnv(name, undefined)
   expect(loadConfig().warnings).toEqual([
     'COLOUR is set in .env, but nothing reads it',

@@ -4,18 +4,18 @@ import { format } from 'oxfmt'
 import { z } from 'zod'
 import { renderOpenapi } from '../src/http/render-openapi.ts'
 
-// TypeScript from the schemas of the server's answers, for those who read these answers.
+// Generates TypeScript from the schemas of the server's answers.
 
-// As .oxfmtrc.json has it.
+// The same width as in .oxfmtrc.json.
 const MAX_COLUMNS = 120
 
 type Schema = z.core.JSONSchema.BaseSchema
-/** By method and path, such as `GET /dashboard/api/keys`: what the route answers when it succeeds. */
+/** What each route answers when it succeeds, by method and path such as `GET /dashboard/api/keys`. */
 export type Answers = ReadonlyMap<string, z.ZodObject>
-/** Text of a type without names of its parts → its name. */
+/** The name of each type, by its text without names of its parts. */
 export type Names = Map<string, string>
 
-/** Fastify announces each server that is made; so a hook sees the routes without a word about it in the server. */
+/** Fastify announces each new server, so a hook sees the routes without any code in the server. */
 export async function readAnswers(): Promise<Answers> {
   const answers = new Map<string, z.ZodObject>()
   const listen = (message: unknown) =>
@@ -32,7 +32,7 @@ export async function readAnswers(): Promise<Answers> {
 
 type Response = { content?: Record<string, { schema: unknown }> }
 
-/** Schemas with an `id` are `$defs` of it. */
+/** The JSON schema of a type. Types with an `id` become its `$defs`. */
 export function schemaOf(type: z.ZodType): Schema & { $defs?: Record<string, Schema> } {
   return z.toJSONSchema(type, { io: 'output' })
 }
@@ -58,7 +58,7 @@ function nameIn(ref: string): string {
   return ref.split('/').pop()!
 }
 
-/** The schema as a type; parts that have a name are named. */
+/** The schema as a TypeScript type; parts with a name in `names` are written by that name. */
 export function typeText(schema: Schema, names: Names = new Map(), isNamed = true): string {
   const name = isNamed && names.size > 0 ? names.get(typeText(schema)) : undefined
   if (name) return name
@@ -85,7 +85,7 @@ function objectText({ properties, required, additionalProperties }: Schema, part
   return `Record<string, ${typeof additionalProperties === 'object' ? part(additionalProperties) : 'unknown'}>`
 }
 
-/** As many values in a line as fit: the formatter would give each a line of its own. */
+/** Puts as many values on a line as fit: the formatter would give each a line of its own. */
 export function listText(name: string, type: string, values: readonly string[]): string {
   const lines = values.map(literal).reduce<string[]>((done, value) => {
     const last = done.pop()

@@ -11,7 +11,7 @@ import { STATES } from '../src/http/operator/exceptions.ts'
 import { ERROR_CODES } from '../src/http/server/error-codes.ts'
 import { formatted, listText, partAt, readAnswers, schemaOf, typeText, type Names } from './contract-types.ts'
 
-// The dashboard's copy of what the server answers.
+// The dashboard has a generated copy of what the server answers.
 
 const HEADER = '// Generated from the server’s schemas: UPDATE_CONTRACT=1 npx vitest run server/test/contract.test.ts\n'
 
@@ -26,7 +26,7 @@ const LISTS = {
   AUDIT_ACTIONS: ['AuditAction', AUDIT_ACTIONS],
 } as const
 
-/** Where each type is found that has no `id` of its own. The types with one are those of these routes. */
+/** Where each type without an `id` is found. Types with an `id` come from the same routes. */
 const TYPES: Record<string, string> = {
   Me: 'GET /me me',
   Service: 'GET /me service',
@@ -50,7 +50,7 @@ const TYPES: Record<string, string> = {
   FailingWebhook: 'GET /operator/webhook-failures webhooks[]',
   OperatorOverview: 'GET /operator/overview',
 }
-/** Routes that need no name but have types with an `id`. */
+/** More routes with types that have an `id`. */
 const ROUTES = [
   'POST /deposit',
   'GET /statement',
@@ -103,7 +103,7 @@ test('the dashboard has a name and an example of each event', async () => {
   expect(await kept('events.ts', text)).toBe(text)
 })
 
-/** The file as it is in the tree; with UPDATE_CONTRACT it becomes `text` first. */
+/** Reads the file in the tree. With UPDATE_CONTRACT, `text` first replaces it. */
 async function kept(file: string, text: string): Promise<string> {
   const path = new URL(`../../web/src/contract/${file}`, import.meta.url)
   if (process.env['UPDATE_CONTRACT']) await writeFile(path, text)

@@ -2,12 +2,12 @@ import { superuserUrl } from '../src/db/embedded/server.ts'
 import { connect } from './empty-database.ts'
 import type { World } from './world.ts'
 
-/** As somebody with a database console would who thinks that the triggers are in the way. */
+/** Changes rows past the triggers, as somebody at a database console could. */
 export async function corrupt({ directUrl }: World, sql: string): Promise<void> {
   const client = await connect(superuserUrl(directUrl))
   try {
-    // No trigger looks at what a replica writes. Disabling them would change the schema, and a database with another
-    // schema is not used again.
+    // Triggers ignore what a replica writes. Disabling them would change the schema, and then the database could not be
+    // used again.
     await client.query('set session_replication_role = replica')
     await client.query(sql)
   } finally {

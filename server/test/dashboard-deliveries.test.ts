@@ -26,7 +26,7 @@ test('the log has a line for each event at each webhook, newest first, in pages 
     w.clock.advance(1_000)
   }
   await deliver(w)
-  // The oldest is given up.
+  // The oldest delivery is given up.
   await w.pool.query(
     `with gone as (delete from deliveries where event_id = (select min(event_id::text)::uuid from deliveries) returning *)
      insert into delivery_outcomes select event_id, webhook_id, 'failed', 11, $1 from gone`,
@@ -127,7 +127,7 @@ test('a page looks at a bounded number of events, and the next one goes on from 
   const w = await world()
   const account = await w.account()
   const webhookId = await addWebhook(w, account, 'shop', (await startReceiver()).url)
-  // Events that had nowhere to go, and behind them one that had.
+  // Only the oldest of these events was delivered; the others had no webhook.
   await w.pool.query(
     `with made as (
        insert into events (id, account_id, kind, subject_id, body, created_at)

@@ -12,11 +12,11 @@ import { enter, expectAccessible, useChromium, visit } from './chromium.ts'
 import { followToEnd } from './refund-steps.ts'
 import { until, world, type TestAccount, type World } from './world.ts'
 
-// Deposits as account holders meet them: in a browser, while the payer, the bank and the settlement are real.
+// These tests use deposits as account holders do: in a browser, while the payer, the bank and the settlement are real.
 
 useChromium()
 
-// How often the page of a deposit looks while something is about to happen.
+// How often a deposit's page reads it again while something is about to happen.
 const POLL_MS = 3_000
 
 const WORDS = {
@@ -151,7 +151,10 @@ test('the first load of the dashboard, charts and all, is under 180 kB as it com
   expect(bytes).toBeLessThan(180_000)
 })
 
-/** Never more than is left, shown once the server has it, and done once the bank made it. */
+/**
+ * Refunds part of a deposit. The page allows no more than is left, shows the refund once the server has it, and calls
+ * it done once the bank made it.
+ */
 async function refundPart(w: World, page: Page, t: (typeof WORDS)[Language]): Promise<void> {
   await page.getByRole('button', { name: t.refund, exact: true }).click()
   const value = page.getByLabel(t.refundValue)
@@ -183,7 +186,7 @@ async function refundPart(w: World, page: Page, t: (typeof WORDS)[Language]): Pr
   await followToEnd(w, refunds[0]!)
   await page.clock.fastForward(POLL_MS)
   await state.getByText(t.done).waitFor()
-  // The notice that it was asked for has given way to the outcome.
+  // The notice of the outcome has replaced the notice of the request.
   expect(await page.locator('[data-toasts] p').allTextContents()).toEqual([t.refundDone])
 }
 
@@ -258,7 +261,7 @@ test('a deposit that ended unpaid shows no fee, and one that is paid after that 
   expect(await page.locator('code', { hasText: 'DEPOSIT_ASSET_SUCCESS' }).count()).toBe(1)
 })
 
-// ---- The service, with what makes payments arrive, and somebody who is signed in ----
+// ---- The service with the workers that make payments arrive, and a signed-in account holder ----
 
 async function signedIn(language: Language): Promise<{ w: World; account: TestAccount; page: Page; errors: string[] }> {
   const port = await freePort()
@@ -273,12 +276,12 @@ async function signedIn(language: Language): Promise<{ w: World; account: TestAc
   const viewport = { width: 1280, height: 900 }
   const { page, errors } = await visit({ baseURL, locale: language, viewport })
   await enter(page, await w.session(account))
-  // The days that the pages ask for are those of the world.
+  // The page's clock follows the world's, so both mean the same days.
   await page.clock.install({ time: w.clock.now() })
   return { w, account, page, errors }
 }
 
-/** A dialog is opened to fill it in, so it can be typed into at once. */
+/** Waits until the first field has the focus: a dialog can be typed into at once. */
 async function isFocused(field: Locator): Promise<void> {
   const focused = field.page().locator(':focus')
   await until('the first field has the focus', async () => {
@@ -286,7 +289,7 @@ async function isFocused(field: Locator): Promise<void> {
   })
 }
 
-/** What a screen reader is told when the page turns. */
+/** Waits until a screen reader is told that the page has turned. */
 async function said(page: Page, text: string): Promise<void> {
   await until(text, async () => (await page.getByRole('main').getByRole('status').first().textContent()) === text)
 }

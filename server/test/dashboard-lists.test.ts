@@ -10,7 +10,7 @@ import { until, world, type TestAccount, type World } from './world.ts'
 
 const CSV = '/dashboard/api/deposits.csv'
 
-/** Charges as they are stored, many at once. */
+/** Inserts many charges at once, as they are stored. */
 async function insertDeposits(
   w: World,
   { accountId }: TestAccount,
@@ -31,8 +31,8 @@ async function insertDeposits(
 type PlanNode = { 'Actual Rows': number; 'Actual Loops': number; Plans?: PlanNode[] } & Record<string, number>
 
 /**
- * The statements of a list, explained with what they read: rows of indexes and tables, also those that did not match in
- * the end. Whole tables may be read where PostgreSQL finds that best.
+ * Explains the statements of a list and counts the rows that they read, also those that did not match. PostgreSQL may
+ * read whole tables where that is best.
  */
 async function countingRows(
   w: World,
@@ -111,7 +111,7 @@ test('search finds a deposit by part of its reference or description, by the beg
   const inPart = ['Order-1042', 'order-10', 'ORDER', '1042', 'maria', 'TWO 50%', '%_off']
   for (const text of [...inPart, '1199,90', '1.199,90', '1,199.90', 'R$ 1.199,90'])
     expect([text, await found(text)]).toEqual([text, ['Order-1042']])
-  // As the table shows it: the first digits, which both were made with.
+  // The table shows only the first digits of an id, which are the same for both deposits.
   expect(await found(`${charge.id.slice(0, 12)}…`)).toEqual(['Order-1042', charge.id])
   expect(await found(charge.paymentLinkId.slice(0, 24))).toEqual([charge.id])
   for (const text of ['order-2042', charge.id.slice(1, 20), '%', '_', 'xor', '1.19'])
@@ -154,7 +154,7 @@ test('search finds a deposit by part of its endToEndId, and not by the date in i
   const w = await world()
   const { charge, payment, account } = await completedCharge(w)
   await insertDeposits(w, account, 1_000)
-  // Newer than all that a search reads.
+  // These deposits are newer than the charge, and more than a search reads.
   await insertDeposits(w, account, 2_000, 'null, null', 'ffffffff')
   const found = async (search: string, filter = {}) => {
     const { deposits } = await listDeposits(w.ctx, account.accountId, { limit: 1, search, ...filter })
@@ -164,7 +164,7 @@ test('search finds a deposit by part of its endToEndId, and not by the date in i
   const period = { to: new Date(w.clock.now().getTime() + 1) }
   for (const part of [endToEndId.slice(-6), endToEndId.slice(12), endToEndId.slice(1), endToEndId.slice(-9, -2)])
     expect([part, await found(part.toLowerCase(), period)]).toEqual([part, [charge.id]])
-  // These have an index, however many newer ones there are.
+  // These parts have an index, however many newer deposits there are.
   for (const part of [endToEndId, endToEndId.slice(0, 24)])
     expect([part, await found(part)]).toEqual([part, [charge.id]])
   const date = endToEndId.slice(9, 17)
@@ -179,7 +179,8 @@ test('a search stops when it has enough, and a rare word reads neither all depos
   await insertDeposits(w, account, 20_000, words)
   await insertDeposits(w, await w.account(), 5_000, `'order-' || lpad(n::text, 6, '0'), null`, '019caea6')
   await query(w.pool, 'analyze charges')
-  // Of a rare word, the newest 100 for each deposit on the page are read as well. A plan counts each three times.
+  // For a rare word, a search also reads the newest 100 deposits for each result. A plan counts each of them three
+  // times.
   const NEWEST = 3 * 11 * 100
   for (const [search, found, mostRows] of [
     ['ingresso', 10, 200],
@@ -300,7 +301,7 @@ test('a CSV file has every deposit once, in order, over many pages, also when ot
       response.once('data', (first: string) => {
         chunks.push(first)
         response.pause()
-        // While the first page is out. Newer than all of them, as what is added is.
+        // This deposit is made while the first page is sent, and is newer than all others.
         w.clock.advance(24 * 3_600_000)
         void w.deposit(account).then(() => response.on('data', (text: string) => chunks.push(text)).resume())
       })
@@ -343,7 +344,7 @@ test('a reader of a CSV file who goes away ends the reading', async () => {
   })
   await until('the connection is gone', async () => (await connectionsOf(w)) === 0)
   const before = pages
-  // Longer than several pages would take.
+  // This takes longer than several pages.
   for (let made = 0; made < 10; made++) await w.deposit(account)
   expect(before).toBeLessThan(20)
   expect(pages).toBeLessThanOrEqual(before + 1)
@@ -371,7 +372,7 @@ test('a CSV file is a download in UTF-8, and its cells cannot be formulas', asyn
   })
   expect(answer.body.startsWith('\u{feff}id,paymentLinkId,status,')).toBe(true)
   const rows = rowsOf(answer.body).toReversed()
-  // The last two cells, the second of which may hold commas.
+  // Matches the last two cells. The second one may hold commas.
   expect(rows.map((row) => /,([^,]*),("(?:[^"]|"")*"|[^,"]*)$/.exec(row)?.slice(1))).toEqual([
     [`"'=0"`, `"'=1+1"`],
     [`"'=1"`, `"'+1"`],
@@ -411,7 +412,7 @@ test('a file for spreadsheets in Brazil has semicolons, decimal commas, local ti
   expect(rowsOf(deposits)[0]).toContain(';não;1234,56;1234,56;12,35;1222,21;0,00;')
   const [line] = rowsOf(await ask('statement.csv?format=excel-br'))
   expect(line).toMatch(/^\d+;Depósito;02\/03\/2026 09:00:00;02\/03\/2026 09:00:00;1234,56;12,35;1222,21;1222,21;/)
-  // Beside the file for programs in the same folder.
+  // The two files have different names, so both fit in one folder.
   const fileName = async (path: string) =>
     /filename="(.+)"$/.exec(
       String((await session.ask('GET', `/dashboard/api/${path}`)).headers['content-disposition']),

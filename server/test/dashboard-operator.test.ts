@@ -102,7 +102,7 @@ test('webhooks that fail or are disabled are counted and listed of all accounts,
   const second = (await session.ask('GET', `${API}/webhook-failures?limit=1&cursor=${first.nextCursor}`)).json()
   expect([first.webhooks[0].webhookId, second.webhooks[0].webhookId]).toEqual([disabled, failing])
 
-  // What its owner disabled needs nobody's attention.
+  // A webhook that its owner disabled needs no attention.
   await w.pool.query(`update webhooks set disabled_code = 'disabled_by_account' where id = $1`, [disabled])
   expect((await session.ask('GET', `${API}/overview`)).json()).toMatchObject({ disabledWebhooks: 0 })
 })

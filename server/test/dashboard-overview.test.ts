@@ -11,7 +11,7 @@ const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 const OVERVIEW = '/dashboard/api/overview'
 
-/** Paid at once, so at the clock's time. */
+/** Makes a deposit that is paid at the clock's time. */
 async function paid(w: World, account: TestAccount, valueCents: number): Promise<void> {
   const { charge } = await w.paidCharge({ account, valueCents })
   await queryDeposit(w.ctx, account.accountId, charge.paymentLinkId)
@@ -55,12 +55,12 @@ test('a deposit counts as created on the day it was asked for, and as paid on th
   ])
 })
 
-// At 9 in the morning; the day began nine hours before.
+// The clock stands at 9 in the morning in São Paulo, nine hours after the day began.
 test('today is compared with yesterday until the same time of day', async () => {
   const w = await world()
   const account = await w.account()
   const soFar = async () => (await (await w.session(account)).ask('GET', OVERVIEW)).json().yesterdaySoFar as number
-  // The day before at its end, yesterday at 8:59:59, at 9:00 and at 23:59, and today.
+  // The payments come at 23:59:59 on the day before yesterday, at 8:59:59, 9:00 and 23:59 yesterday, and today.
   for (const [afterMs, valueCents] of [
     [15 * HOUR_MS - 1_000, 1_00],
     [9 * HOUR_MS, 2_00],
@@ -93,7 +93,7 @@ test('the last thirty days and the thirty before are counted apart, and what is 
   ] as const) {
     w.clock.advance(days * DAY_MS)
     await paid(w, account, valueCents)
-    // Looking in between leaves nothing out and counts nothing twice.
+    // Reading in between leaves nothing out and counts nothing twice.
     await readOverview(w.ctx, account.accountId)
   }
   // Today is day 60; the others were on days 0, 1, 30 and 31.
@@ -144,7 +144,7 @@ test('a charge that came to nothing is not counted, and is once it is paid after
   }
 })
 
-// Both are held at the mark that they count from, until both are there.
+// A lock on the marks that they count from holds both readers until both are there.
 test('two who look at once count nothing twice', async () => {
   const w = await world()
   const account = await w.account()

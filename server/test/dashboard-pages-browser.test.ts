@@ -13,23 +13,26 @@ import { strayPayment } from './refund-steps.ts'
 import { portOf } from './requests.ts'
 import { until, world } from './world.ts'
 
-// Every page that the dashboard's router knows, with data in it. The list is the router's own, so that a new page
-// cannot be forgotten.
+// Visits every page of the dashboard's router, with data in it. The list comes from the router, so no new page can be
+// forgotten.
 
 useChromium()
 
-// For human eyes: `PICTURES=/tmp/pages npx vitest run test/dashboard-pages-browser.test.ts`.
+// Saves pictures for people: `PICTURES=/tmp/pages npx vitest run test/dashboard-pages-browser.test.ts`.
 const PICTURES = process.env['PICTURES']
-// For a machine that has other things to do.
+// Long enough for a busy machine.
 const BOUND_MS = 30_000
 const TWO_FRAMES = 'new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))'
-/** Cells of tables that end outside of the card, which hides what is there. */
+/** Table cells that reach out of their card, which hides them. */
 const CUT_CELLS = `[...document.querySelectorAll('main table')].flatMap((table) => {
   const { right } = table.closest('section').getBoundingClientRect()
   return [...table.querySelectorAll('th, td')].filter((cell) => cell.getBoundingClientRect().right > right + 1)
 }).map((cell) => cell.textContent)`
 const ROUTER = new URL('../../web/src/router.tsx', import.meta.url)
-/** How each page is looked at: in this order or in the opposite one, so that it opens as the one before was left. */
+/**
+ * The states in which each page is tested. Every second page takes them in reverse, so it opens in the state that the
+ * last one ended in.
+ */
 const STATES = [
   { size: 'wide', viewport: { width: 1440, height: 900 }, colorScheme: 'light' },
   { size: 'tablet', viewport: { width: 1024, height: 768 }, colorScheme: 'light' },
@@ -38,7 +41,7 @@ const STATES = [
 type State = (typeof STATES)[number]
 
 type Who = 'nobody' | 'account' | 'operator'
-/** Addresses of a route: itself unless it has parameters or shows more than one thing. */
+/** The addresses of each route that has parameters or shows more than one thing. */
 type Addresses = Record<string, string[]>
 
 test('every page is accessible in light and dark, fits a phone, cuts no table off, and has nothing to complain of', async () => {
@@ -77,13 +80,13 @@ async function look(page: Page, url: string, path: string, states: readonly Stat
   }
 }
 
-/** By the router if the heading will be another one, which is faster than to load everything again. */
+/** Uses the router if the heading will change, which is faster than loading everything again. */
 async function open(page: Page, url: string, path: string): Promise<void> {
   if (page.url().startsWith(url) && !path.startsWith('/developers/')) {
     const leave = 'document.querySelector("h1").dataset.left = ""'
     await page.evaluate(`${leave}; history.pushState(null, '', ${JSON.stringify(path)})`)
   } else await page.goto(url + path)
-  // The page itself and not the one before it, with what it waits for.
+  // True once the new page, and not the one before it, is there with its data.
   const isThere =
     'document.querySelector("h1:not([data-left])") !== null && !document.querySelector(".animate-sheen, [aria-busy=true]")'
   await until(`${path} is there`, () => page.evaluate<boolean>(isThere), BOUND_MS)
@@ -101,7 +104,7 @@ async function takePicture(page: Page, path: string, size: string): Promise<void
   if (PICTURES) await page.screenshot({ path: join(PICTURES, name), fullPage: true })
 }
 
-/** As in the source: the branch of a page tells who may see it. */
+/** Reads the routes from the router's source. The branch of a page tells who may see it. */
 function routesOf(source: string): { who: Who; path: string }[] {
   const branches: Record<string, Who> = {
     open: 'nobody',
@@ -127,7 +130,7 @@ async function filledWorld() {
     async () => {},
     () => {},
   )
-  // The bank was told of none of it, so the days are closed with differences.
+  // The bank knows none of these payments, so the days are closed with differences.
   await sweepAll(w)
   await strayPayment(w)
   const { exceptions } = await listExceptions(w.ctx, { state: 'open', limit: 1 })

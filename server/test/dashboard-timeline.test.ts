@@ -75,8 +75,8 @@ test('a deposit that waits tells when the provider is asked next, and one that w
   expect(timeline).toMatchObject([{ kind: 'created' }, { kind: 'canceled', at: '2026-03-02T12:01:00.000Z' }])
 })
 
-// Minutes after the deposit was created: when it is canceled or expires, and when the bank says that it was paid. It
-// expires after 60.
+// The numbers are minutes after the deposit was created: when it is canceled or expires, and when the bank says it was
+// paid. It expires after 60.
 test.each([
   ['canceled', 5, 10, ['canceled', 'paid'], 'after_cancel'],
   ['canceled', 5, 2, ['paid', 'canceled'], 'in_time'],

@@ -12,10 +12,10 @@ import { appWith, deposit, get, withPool } from './requests.ts'
 import { scrape } from './scrape.ts'
 import { until, world, type World } from './world.ts'
 
-// What callers and operators see of a database that cannot be used now: read-only, too slow, frozen, away.
+// What callers and operators see of a database that cannot be used now: read-only, too slow, frozen, or gone.
 
 const VALUE = '{"value":5000}'
-/** Short, so that a test that needs them to pass is short too; nothing depends on how fast the rest is. */
+/** These limits are short, so tests that wait for them are short too. Nothing depends on the speed of the rest. */
 const SHORT = { statementTimeoutMs: 1_000, clientGraceMs: 500 }
 
 test('a read-only database is 503 with Retry-After and not ready, and a connection to it is not kept', async () => {
@@ -30,7 +30,7 @@ test('a read-only database is 503 with Retry-After and not ready, and a connecti
   const refused = await app.inject(deposit(key, VALUE))
   expect([refused.statusCode, refused.headers['retry-after']]).toEqual([503, '1'])
 
-  // The setting counts for new connections only: an old one would be refused for ever.
+  // The setting applies to new connections only: an old one would be refused for ever.
   await set('reset default_transaction_read_only')
   expect((await app.inject(deposit(key, VALUE))).statusCode).toBe(201)
   expect((await app.inject('/readyz')).statusCode).toBe(200)
@@ -40,7 +40,7 @@ test('a full disk is 503 and not ready, until there is room again', async () => 
   const w = await world({ isDirect: true })
   const { key } = await w.account()
   const { key: metricsKey } = await makeOperator(w)
-  // What PostgreSQL says when it cannot make a table longer: here to deposits, and to the question for room.
+  // PostgreSQL raises this when it cannot extend a table. Here both a deposit and the check for free space get it.
   const full = `begin raise exception 'could not extend file: No space left on device' using errcode = '53100'; end`
   await w.pool.query(`create schema full_disk;
     create function full_disk.repeat(text, integer) returns text language plpgsql as $$${full}$$;
@@ -200,7 +200,7 @@ test('a database that stops while the pool closes its connections is no outage',
     await query(w.pool, 'select pg_terminate_backend($1)', [pid])
     await pool.end()
   } finally {
-    // Now it sends 57P01, on a connection that is closing.
+    // Now PostgreSQL sends 57P01, on a connection that is closing.
     process.kill(pid, 'SIGCONT')
   }
   await closed

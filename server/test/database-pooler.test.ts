@@ -40,7 +40,7 @@ test('behind a pooler statements have no names, so it may run each on another co
     await transact(pool, (tx) => tx.rows<{ sum: number }>(SUM, [2, 3])),
   ]
   expect(await sums()).toEqual([[{ sum: 5 }], [{ sum: 5 }]])
-  // Takes the connection that was ours. The pooler lends us another one.
+  // This client takes the connection that we used, so the pooler lends us another one.
   await other.query('begin')
   expect(await sums()).toEqual([[{ sum: 5 }], [{ sum: 5 }]])
   await other.query('commit')

@@ -8,15 +8,12 @@ import { onTestFinished } from 'vitest'
 
 export type FreezingProxy = {
   url: string
-  /**
-   * Nothing passes any more, in either direction, and no connection ends: as a frozen machine, or a network without a
-   * reset.
-   */
+  /** Stops all traffic in both directions and ends no connection, as a frozen machine does. */
   freeze(): void
   thaw(): void
-  /** The next statement with this text reaches the database, and its answer never comes back. */
+  /** The next statement with this text reaches the database, but its answer never comes back. */
   loseAnswerTo(text: string): void
-  /** Ends all connections and refuses new ones, as a database that was stopped. */
+  /** Ends all connections and refuses new ones, like a stopped database. */
   goAway(): void
 }
 
@@ -25,7 +22,7 @@ export async function startFreezingProxy(databaseUrl: string): Promise<FreezingP
   let lost: string | undefined
   const { url, goAway } = await startProxy(databaseUrl, (client, server) => {
     let isDeaf = false
-    // What a connection met while frozen is lost for good, also after the thaw: so is a packet.
+    // A connection that was used while frozen stays silent after the thaw too, as if packets were lost.
     client.on('data', (chunk: Buffer) => {
       if (isFrozen) isDeaf = true
       if (isDeaf) return
@@ -64,8 +61,8 @@ export async function startTlsProxy(databaseUrl: string, pem: { key: string; cer
 }
 
 /**
- * A pooler in transaction mode, as little of one as tells the difference: it greets clients itself, and lends one of
- * its own connections to a client from the first message of a transaction to its end. The one used last is lent first.
+ * A minimal pooler in transaction mode. It greets clients itself, and lends a client one of its own connections for
+ * each transaction. The connection that was used last is lent first.
  */
 export async function startTransactionPooler(databaseUrl: string): Promise<string> {
   const idle: pg.Client[] = []
@@ -73,7 +70,7 @@ export async function startTransactionPooler(databaseUrl: string): Promise<strin
   const server = createServer((client) => {
     client.on('error', () => {})
     client.once('data', () => {
-      // AuthenticationOk, a process number that is nobody's, ReadyForQuery.
+      // AuthenticationOk, BackendKeyData with a made-up process number, ReadyForQuery.
       client.write(Buffer.from('5200000008000000004b0000000c00000001000000015a0000000549', 'hex'))
       let lent: Socket | undefined
       let held = Buffer.alloc(0)

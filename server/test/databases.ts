@@ -17,19 +17,19 @@ export type Database = { databaseUrl: string; directUrl: string; presence: Prese
 type Kept = Database & {
   name: string
   janitor: pg.Client
-  /** Inserts what a migrated database holds. */
+  /** SQL that inserts the rows of a migrated database. */
   restore: string
   catalogs: string
-  /** By event, those of the pool itself. */
+  /** The pool's own listeners, by event. */
   listeners: Listeners
   setLog(log: Log): void
 }
 
-/** A database with a table of more bytes is not emptied: a new one is faster. */
+/** A database with a table of more bytes is not emptied, because making a new one is faster. */
 const KEPT_BYTES = 256 * 1024
-/** For sessions that a test left at work, to end. */
+/** How long sessions that a test left at work may take to end. */
 const END_WITHIN_MS = 5_000
-/** What a test left running may take this many turns to end. */
+/** How many turns the statements that a test left running may take to end. */
 const IDLE_TURNS = 100
 const IDLE_TURN_MS = 5
 const SILENT: Log = { debug() {}, info() {}, warn() {}, error() {} }
@@ -66,7 +66,7 @@ async function makeDatabase(): Promise<Kept> {
   return { name, databaseUrl, directUrl, presence, pool, janitor, restore, catalogs, listeners, setLog }
 }
 
-/** Undefined if the test did more than fill the database. */
+/** Empties the database, or drops it if it cannot be used again. */
 async function empty(database: Kept): Promise<Kept | undefined> {
   const { janitor, presence, pool, catalogs, listeners, restore } = database
   if (pool.ended || !(await isIdle(pool)) || inject('worldsUrl') !== inject('clusterUrl')) return drop(database)
@@ -77,14 +77,14 @@ async function empty(database: Kept): Promise<Kept | undefined> {
   if (rows.some(({ isLarge }) => isLarge)) return drop(database)
   const deletes = rows.map(({ name }) => `delete from ${name}`)
   const leave = `delete from processes where instance <> ${presence.instance}`
-  // As a replica, neither foreign keys nor triggers look at the rows.
+  // With the role of a replica, foreign keys and triggers do not apply.
   await janitor.query(
     ['begin', 'set local session_replication_role = replica', leave, ...deletes, restore, 'commit'].join(';'),
   )
   return database
 }
 
-/** Some statements are sent and not waited for, such as the time at which a key was last used. */
+/** Waits for statements that nobody awaits, such as the one that stores when a key was last used. */
 async function isIdle(pool: Pool): Promise<boolean> {
   for (let turn = 0; turn < IDLE_TURNS; turn++) {
     if (pool.idleCount === pool.totalCount && pool.waitingCount === 0) return true
@@ -98,7 +98,7 @@ async function drop({ name, janitor, presence, pool }: Kept): Promise<undefined>
   await inCluster(`drop database ${name} with (force)`).catch(() => {})
 }
 
-// What idles holds no lock. What does not was left by a test that ended, or its process was killed.
+// Idle sessions hold no lock. The others were left by a test that ended or by a process that was killed.
 const END_SESSIONS = `
   select pg_terminate_backend(pid, ${END_WITHIN_MS}) from pg_stat_activity
   where datname = current_database() and backend_type = 'client backend' and state <> 'idle' and pid <> pg_backend_pid()`
@@ -107,7 +107,7 @@ const FILLED = `
   select oid::regclass::text as name, pg_relation_size(oid) > ${KEPT_BYTES} as "isLarge" from pg_class
   where relkind = 'r' and relnamespace = 'public'::regnamespace and relname <> 'processes' and pg_relation_size(oid) > 0`
 
-/** Copies the rows of a migrated database, and tells how to insert them again. */
+/** Copies the rows of a migrated database, and returns SQL that inserts them again. */
 async function remember(janitor: pg.Client): Promise<string> {
   const { rows: tables } = await janitor.query<{ name: string }>(FILLED)
   const { rows: sequences } = await janitor.query<{ name: string }>(
@@ -120,7 +120,7 @@ async function remember(janitor: pg.Client): Promise<string> {
   ].join(';')
 }
 
-/** Changes with every change of the schema, with statistics, and with settings of the database. */
+/** A text that changes with the schema, the statistics and the settings of the database. */
 async function readCatalogs(janitor: pg.Client): Promise<string> {
   const { rows } = await janitor.query<{ state: string }>(CATALOGS)
   return rows[0]!.state
@@ -144,7 +144,7 @@ function listenersOf(pool: Pool): Listeners {
   return new Map(pool.eventNames().map((name) => [name, pool.listeners(name)]))
 }
 
-/** Takes off what a test put on: spies and listeners. */
+/** Removes the spies and listeners that a test added. */
 function unwatch(pool: Pool, own: Listeners): void {
   for (const method of ['query', 'connect']) Reflect.deleteProperty(pool, method)
   for (const [name, found] of listenersOf(pool))
@@ -153,7 +153,7 @@ function unwatch(pool: Pool, own: Listeners): void {
 
 let cluster: Promise<pg.Client> | undefined
 
-/** On one connection, which each worker keeps. */
+/** Runs on one connection, which each worker keeps. */
 async function inCluster(sql: string): Promise<void> {
   await (await (cluster ??= connect(inject('clusterUrl')))).query(sql)
 }

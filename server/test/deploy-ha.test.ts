@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { versionIn } from '../../prove/failover/programs.mjs'
 
-// prove/failover.mjs runs what these files say. Here: that they can be filled in.
+// prove/failover.mjs runs these files. These tests only check that they can be filled in.
 
 const HA = fileURLToPath(new URL('../../deploy/ha', import.meta.url))
 const read = (name: string) => readFileSync(join(HA, name), 'utf8')

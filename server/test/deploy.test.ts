@@ -142,7 +142,7 @@ test('the image is built from exact versions by the lockfile, and runs as a user
 test('the image holds all that a package of the server holds', () => {
   const { files } = JSON.parse(readFileSync(join(ROOT, 'server/package.json'), 'utf8')) as { files: string[] }
   const copied = instructions('COPY').join('\n')
-  // The dependencies of the image come from the lockfile of the workspace.
+  // The image takes its dependencies from the workspace's lockfile.
   const run = [...files, 'package.json'].filter((path) => path !== 'npm-shrinkwrap.json')
   for (const path of run) expect(copied).toContain(`--from=build /src/server/${path} server/`)
 })
@@ -235,7 +235,7 @@ test('the script makes secrets that guiche accepts, with one password on both si
   const config = loadConfig(env)
   expect(config.warnings).toEqual([])
   const { mode, uid } = statSync(join(folder, 'secrets/guiche.env'))
-  // Of the user of the container, or of somebody whose folder is closed to others.
+  // If another user owns the file, its folder is closed to others.
   if (uid === 1000) expect(mode & 0o077).toBe(0)
   expect(statSync(join(folder, 'secrets')).mode & 0o077).toBe(0)
   const { username, password } = new URL(config.databaseUrl!)
@@ -245,12 +245,13 @@ test('the script makes secrets that guiche accepts, with one password on both si
   await expect(run('sh', [script])).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining('already') })
 })
 
-// ---- What stops and sets the service ----
+// ---- Stop times and settings ----
 
 // The drain is 0 seconds unless set. The chart, which sets it, is in deploy-chart.test.ts.
 test('whatever stops the service waits for longer than its longest deposit takes', () => {
   const deadlineMs = DEFAULT_TIMINGS.createDeadlineMs
-  // One provider fails at its deadline, the charge is withdrawn there, and the next one makes it.
+  // In the longest deposit, one provider fails at its deadline and the charge is withdrawn there. Then the next one
+  // makes it.
   expect(STOP_WITHIN_MS).toBeGreaterThan(deadlineMs + DEFAULT_TIMINGS.cancelDeadlineMs + deadlineMs)
   const unit = /^TimeoutStopSec=(\d+)s$/m.exec(read('systemd/guiche.service'))![1]
   const { services } = parse(read('docker/compose.yaml'), { merge: true })

@@ -7,7 +7,7 @@ import { cob, connectScripted, ok, type Said } from './scripted-psp.ts'
 import { countStatements } from './statements.ts'
 import { until, world, type TestAccount, type World } from './world.ts'
 
-// What happens while no provider can be called: each of its breakers is open, or lets its one probe through.
+// What happens while no provider can be called: every breaker is open, or has let its one probe through.
 
 const request: DepositRequest = { valueCents: 50_00, externalId: null, description: null, expiresInSeconds: null }
 const COOL_DOWN_MS = 5_000
@@ -62,7 +62,7 @@ test.each([{ second: false }, { second: true }])(
     const before = await rowOf(w)
     await expect(open()).rejects.toMatchObject({ code: 'provider_unavailable' })
     expect(await rowOf(w)).toEqual(before)
-    // With another provider the request looks for its key as if it were new.
+    // With another provider the request looks its key up as if it were new.
     expect(await countStatements(w.pool, () => open().catch(() => {}))).toBe(second ? 7 : 2)
 
     w.ctx.providers = [first!, ...others]
@@ -196,7 +196,7 @@ function fail(outcome: ProviderError['outcome']): Promise<never> {
   return Promise.reject(new ProviderError(outcome, `sandbox: create: ${outcome}`))
 }
 
-/** As the scripted bank makes it. */
+/** The scripted bank's answer to a charge that it makes. */
 function made(path: string): Said {
   return ok(cob({ txid: path.split('/').at(-1) }))
 }

@@ -71,7 +71,7 @@ test('a repeated idempotency key never answers an empty code: the provider is as
   const account = await w.account()
   const lost = await openDeposit(w.ctx, account.caller, request, 'order-1')
   await w.sandbox.pay({ emv: lost.charge.emv })
-  // As if the answer to the creation never came, and the payment did.
+  // As if the answer to the creation had been lost, and the payment had arrived.
   await w.pool.query(`update charges set status = 'OPENING', emv = null`)
   await w.ctx.settlements.add(await paymentsOf(w, lost.charge.id))
   expect(await w.count('charges', `status = 'COMPLETED' and emv is null`)).toBe(1)
@@ -227,7 +227,7 @@ test('with notifications lost, a query that begins after the payment answers COM
   expect(await w.balanceCents(account.accountId)).toBe(49_50)
 })
 
-// The first question is held until all have asked, so that they are at once on every machine.
+// The first call is held until all have asked, so the queries are concurrent on every machine.
 test('200 queries at once of one pending charge share one call to the provider, and one behind it', async () => {
   const w = await world()
   const account = await w.account()
@@ -319,7 +319,7 @@ test('a cancellation that the bank does not confirm leaves the charge pending', 
   expect(await w.count('charges', `status = 'PENDING'`)).toBe(1)
 })
 
-// ---- Openings that nobody finished ----
+// ---- Intents that nobody finished ----
 
 test('a charge that was made at the bank and never answered is withdrawn there, so that it can never be paid', async () => {
   const w = await world()
@@ -341,14 +341,14 @@ test('a charge whose outcome is unknown is neither answered nor given up: it is 
   const account = await w.account()
   await w.sandbox.faults({ loseAnswerRate: 1, seed: 1 })
   const provider = w.ctx.providers[0]!
-  // The provider's own patience is tested elsewhere; here its word is that it does not know.
+  // The provider's own retries are tested elsewhere. Here it says at once that the outcome is unknown.
   w.ctx.providers[0] = { ...provider, create: () => Promise.reject(new ProviderError('unknown', 'no answer')) }
   await expect(openDeposit(w.ctx, account.caller, request, 'order-1')).rejects.toMatchObject({
     code: 'provider_unavailable',
   })
   expect(await w.count('charges', `status = 'OPENING' and opening_instance is null`)).toBe(1)
 
-  // The first clearing fails half-way, and the next one is not kept out by it.
+  // The first attempt to clear it fails half-way, and must not keep the next one out.
   w.ctx.providers[0] = { ...provider, cancel: () => Promise.reject(new ProviderError('unknown', 'no answer')) }
   w.clock.advance(61_000)
   await checkDue(w.ctx)
@@ -389,8 +389,8 @@ test('a deposit list pages through all charges once, newest first, and filters',
 })
 
 /**
- * Goes as far as the provider's answer and no further, like a process that is killed at that point. Resolves when it is
- * there.
+ * Opens a deposit until the provider has answered and stops there, like a process that is killed at that point.
+ * Resolves when it is there.
  */
 function openUpToTheAnswer(ctx: Context, account: TestAccount): Promise<void> {
   return new Promise((resolve, reject) => {

@@ -9,7 +9,8 @@ import { bearer } from './requests.ts'
 import { holds } from './webhooks-client.ts'
 import { until, type World } from './world.ts'
 
-// The section "API and webhooks" as account holders meet it: in a browser, from signing in to an event that arrived.
+// These tests use the section "API and webhooks" as account holders do: in a browser, from signing in to an event that
+// arrived.
 
 useChromium()
 
@@ -53,13 +54,13 @@ test.each(['pt-BR', 'en'] as const)('a key is made, copied and used, and never s
   expect(isWellFormedKey(key)).toBe(true)
   await expectAccessible(page, 'the key on its only appearance')
 
-  // The line beside it is ready to run, at the address where the reader is.
+  // The command in the dialog is ready to run, against the address of the page.
   const line = (await page.getByRole('dialog').locator('pre').textContent()) ?? ''
   expect(line).toContain(`curl ${url}/api/deposit`)
   expect(line).toContain(`Authorization: Bearer ${key}`)
   expect((await useKey(url, key)).status).toBe(201)
 
-  // Only who says that it was copied closes it.
+  // The dialog closes only when the user says that the key was copied.
   await page.keyboard.press('Escape')
   await page.getByRole('dialog').getByRole('alert').waitFor()
   expect(await page.content()).toContain(key)
@@ -127,7 +128,7 @@ test('a webhook is added and tested, a payment is delivered to it, and its deliv
   await page.getByRole('button', { name: 'Reenviar' }).click()
   const [, , second] = await receiver.got(3)
   expect([second!.id, second!.body]).toEqual([first!.id, first!.body])
-  // A resend counts on.
+  // A resend continues the numbers of the attempts.
   await page.getByRole('heading', { name: 'Tentativa 2' }).waitFor()
   expect(await page.getByRole('heading', { name: /^Tentativa / }).allTextContents()).toEqual([
     'Tentativa 2',
@@ -164,7 +165,7 @@ test('a failing webhook is noticed, disabled, fixed and enabled, and then gets w
   await payDeposit(w, accountId)
   isBroken = false
   await choose(page, 'Ativar')
-  // The one that failed, and the one that came while it was disabled.
+  // One delivery failed, and one came while the webhook was disabled.
   await page.getByText('Webhook ativado; 2 entregas agendadas.').waitFor()
   await receiver.got(4)
 
@@ -206,7 +207,7 @@ test('a secret is rotated in the dashboard: the new one is shown once, and for a
   expect(errors).toEqual([])
 })
 
-// ---- The service and somebody who uses it ----
+// ---- The service and a signed-in account holder ----
 
 async function signedIn(language: Language) {
   const { w, url } = await serve()
@@ -234,14 +235,14 @@ function useKey(url: string, key: string): Promise<Response> {
   })
 }
 
-/** From the menu of the one webhook there is, and confirmed. */
+/** Picks an action in the menu of the only webhook, and confirms it. */
 async function choose(page: Page, act: string): Promise<void> {
   await page.getByRole('button', { name: 'Mais ações de ERP' }).click()
   await page.getByRole('menuitem', { name: act }).click()
   await page.getByRole('dialog').getByRole('button', { name: act }).click()
 }
 
-/** A deposit that is paid at the bank, and credited. */
+/** Makes a deposit that is paid at the bank and credited. */
 async function payDeposit(w: World, accountId: string): Promise<{ paymentLinkId: string }> {
   const session = await w.session({ accountId })
   const { charge } = (await session.ask('POST', '/dashboard/api/deposit', { value: 5000 })).json()

@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { expectAccessible, overflowPx, serve, useChromium, visit } from './chromium.ts'
 
-// The reference as people read it. For human eyes: `PICTURES=/tmp/docs npx vitest run test/docs-browser.test.ts`.
+// Tests the reference in a browser. To save pictures: `PICTURES=/tmp/docs npx vitest run test/docs-browser.test.ts`.
 
 useChromium()
 
@@ -12,7 +12,7 @@ const WIDE = { width: 1280, height: 900 }
 const PHONE = { width: 390, height: 844 }
 const READERS = [
   { name: 'wide', viewport: WIDE, colorScheme: 'light', rules: undefined },
-  // The same elements in other colours.
+  // The elements are the same, and only their colours differ.
   { name: 'phone', viewport: PHONE, colorScheme: 'dark', rules: ['color-contrast'] },
 ] as const
 const PARTS = ['introduction', 'createDeposit', 'createWebhook', 'webhook-signature', 'object-Deposit', 'errors']

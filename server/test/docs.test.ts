@@ -35,7 +35,7 @@ const API_PIX = {
 const WOOVI = { ...API_PIX, PROVIDER_BANK_KIND: 'woovi', PROVIDER_BANK_APP_ID: 'app' }
 const CERTIFICATE = makeClientCertificate(mkdtempSync(join(tmpdir(), 'guiche-docs-')))
 afterAll(() => rmSync(dirname(CERTIFICATE.cert), { recursive: true }))
-// Between them, these make config.ts look at every variable that it knows.
+// Together, these make config.ts read every variable that it knows.
 const ENVIRONMENTS = [
   {},
   {
@@ -88,7 +88,7 @@ function documentedVariables(): Map<string, string> {
 
 // ---- The command line ----
 
-// Only described: no command runs.
+// The commands are only described here: none of them runs.
 const never = () => {
   throw new Error('no command runs here')
 }
@@ -146,7 +146,7 @@ function longestMatch(words: string, known: Map<string, Command>): Command | und
   return known.get(names.find((name) => known.has(name)) ?? '')
 }
 
-/** Those that do something by themselves, and not only hold others. */
+/** The commands that do something by themselves, and not only hold others. */
 function commandsOf(command: Command): Command[] {
   const acts = command.commands.length === 0 || command.registeredArguments.length > 0
   return [...(acts ? [command] : []), ...command.commands.flatMap(commandsOf)]
@@ -328,7 +328,7 @@ const PLACES = [
 
 test('every file and folder that a document names exists', () => {
   const missing = documents()
-    // It tells of files that were there once.
+    // The changelog names files that no longer exist.
     .filter(({ path }) => path !== 'CHANGELOG.md')
     .flatMap(({ path, text }) =>
       [...text.matchAll(/`((?:[\w.-]+\/)+(?:[\w.-]+\.(?:ts|tsx|mjs|sql|md|json|yml))?)`/g)]
@@ -351,7 +351,7 @@ function linksOf(text: string): string[] {
   return links.filter((link) => !/^[a-z]+:/.test(link))
 }
 
-/** As GitHub makes them of headings. */
+/** The anchors that GitHub makes from headings. */
 function anchorsOf(text: string): string[] {
   const seen = new Map<string, number>()
   const prose = text.replaceAll(/^ *```[^]*?^ *```/gm, '')
@@ -377,7 +377,7 @@ function documents(folder = ''): { path: string; text: string }[] {
   })
 }
 
-/** From a heading to the next one that is not below it. */
+/** The text from a heading to the next one of the same or a higher level. */
 function section(text: string, title: string): string {
   const lines = text.split('\n')
   const start = lines.findIndex((line) => new RegExp(`^#+ ${title}$`).test(line))

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { makeNetworks } from '../src/egress/address.ts'
 
-// The ranges are tried at their edges and, by a second implementation in plain arithmetic, everywhere.
+// Tests the ranges at their edges, and everywhere against a second implementation in plain arithmetic.
 
 const internet = makeNetworks({ allowNetworks: [], allowHttp: false })
 const refusal = (address: string) => internet.refusal(address, { plain: false })?.text
@@ -13,7 +13,7 @@ const DENIED_4 = [
   '198.51.100.0/24', '203.0.113.0/24', '224.0.0.0/4', '240.0.0.0/4',
 ] // prettier-ignore
 
-// Inside of 2000::/3.
+// These ranges are inside 2000::/3.
 const DENIED_6 = ['2001::/23', '2001:db8::/32', '2002::/16', '2620:4f:8000::/48', '3fff::/20']
 
 const AROUND_6 = [
@@ -118,7 +118,7 @@ describe('the operator’s networks', () => {
     },
   )
 
-  // The mapped forms: a BlockList would take them for the IPv4 addresses.
+  // These include mapped forms, which a BlockList would take for the IPv4 addresses.
   test.each(['10.0.255.255', '10.2.0.0', '192.168.7.8', 'fd00:2::1', '::ffff:10.1.0.1', '::10.1.0.1', '2002:a01:1::'])(
     '%s stays refused', (address) => expect(allowed.refusal(address, { plain: false })?.text).toMatch(/is not allowed/)) // prettier-ignore
 

@@ -28,7 +28,7 @@ describe('TLS', () => {
     misnamed = makeCertificate('DNS:other.example')
   })
 
-  // Tells what it was asked for, and keeps what it was sent.
+  // Starts a TLS server that records what it is asked for and what it is sent.
   async function openTls(certificate: Certificate, answer = `${OK}content-length: 2\r\n\r\nhi`) {
     const asked: unknown[] = []
     const sent: string[] = []
@@ -68,7 +68,7 @@ describe('TLS', () => {
   ])('a certificate that is %s is refused each time, and nothing is sent', async (_, certificate, reason) => {
     const receiver = await openTls(certificate())
     const webhookSender = openWebhookSender({ lookup, ca: misnamed.cert })
-    // Each time: a resumed session would not be checked again, so one that failed must not be resumed.
+    // A resumed session would not be checked again, so one that failed must not be resumed.
     for (let nth = 0; nth < 3; nth++) {
       expect(await reasonOf(post(webhookSender, receiver.named))).toBe(reason)
       expect(await reasonOf(post(webhookSender, receiver.url))).toBe(reason)
@@ -135,7 +135,7 @@ describe('connections', () => {
     const alive = await openHttp((_request, response) => response.end('ok'))
     const webhookSender = openWebhookSender()
     const all = Array.from({ length: 300 }, () => post(webhookSender, fickle.url))
-    // Sooner or later each place is taken by one of those that were kept, and the rest waits.
+    // In the end every place has a connection that was not dropped, and the rest wait.
     await eventually(() => expect(fickle.open()).toBe(64))
     for (let round = 0; round < 10; round++) await post(webhookSender, alive.url)
     expect(fickle.open()).toBe(64)
@@ -157,7 +157,7 @@ describe('connections', () => {
     }
     await eventually(() => expect(receiver.open()).toBe(500))
     const before = receiver.sockets.length
-    // The oldest made room, the newest are there.
+    // The oldest connections made room, and the newest are still open.
     await post(webhookSender, `http://r510.example:${receiver.port}/`)
     expect(receiver.sockets.length).toBe(before)
     await post(webhookSender, `http://r0.example:${receiver.port}/`)
@@ -181,7 +181,7 @@ describe('connections', () => {
 
 test('the address that a connection ended up at is judged before a byte is sent', async () => {
   const canary = await openSockets(() => {})
-  // As if the judgement of the answers had been skipped.
+  // This call skips the check of the name server's answers.
   const call = dial({
     addresses: ['127.0.0.1'],
     hostPort: { host: 'rebind.example', port: canary.port, plain: true },

@@ -14,7 +14,7 @@ import {
   eventually,
 } from './egress-servers.ts'
 
-// A proxy that tunnels to this machine, and keeps what it was asked for.
+// A proxy that tunnels to this machine, and records what it was asked for.
 async function openProxy(answer = 'HTTP/1.1 200 OK\r\n\r\n') {
   const asked: { target: string; headers: IncomingMessage['headers'] }[] = []
   const proxy = await watch(() =>
@@ -140,7 +140,7 @@ test('a proxy that is not there, or does not answer', async () => {
   const silent = await openSockets((socket) => socket.resume())
   const hanging = openWebhookSender({ proxyUrl: `http://127.0.0.1:${silent.port}` })
   expect(await reasonOf(post(hanging, 'http://127.0.0.1:8/', 150))).toBe('No answer within 150 ms')
-  // The tunnel that was asked for is not wanted any more.
+  // The sender gives up the tunnel that it asked for.
   await eventually(() => expect(silent.lost()).toBeGreaterThan(0))
   const absent = openWebhookSender({ proxyUrl: 'http://127.0.0.1:1' })
   expect(await reasonOf(post(absent, 'http://127.0.0.1:8/'))).toBe('The egress proxy cannot be reached (ECONNREFUSED)')

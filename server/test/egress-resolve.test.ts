@@ -11,7 +11,7 @@ type Zone = Record<string, { a?: string; aaaa?: string; error?: 'servfail' | 're
 const TYPES = { 1: 'a', 28: 'aaaa' } as const
 const ERRORS = { none: 0, servfail: 2, nxdomain: 3, refused: 5 }
 
-/** The least of a name server: one question, at most one answer. */
+/** A minimal name server: one question, at most one answer. */
 async function openNameServer(zone: Zone): Promise<{ resolve: Resolve; asked: string[] }> {
   const asked: string[] = []
   const server = createSocket('udp4')

@@ -15,7 +15,7 @@ afterEach(async () => {
   await Promise.all(cleanups.splice(0).map((cleanup) => cleanup()))
 })
 
-/** A webhook sender that may reach 127.0.0.1 and nothing else that is special, unless the test says otherwise. */
+/** A webhook sender that may reach 127.0.0.1 and no other special address, unless the test says otherwise. */
 export function openWebhookSender(options: Partial<WebhookSenderOptions> = {}): WebhookSender {
   const webhookSender = makeWebhookSender({
     allowNetworks: ['127.0.0.1/32'],
@@ -27,7 +27,7 @@ export function openWebhookSender(options: Partial<WebhookSenderOptions> = {}): 
   return webhookSender
 }
 
-/** Longer than a machine ever stands still. Tests of the deadline itself give one of their own. */
+/** Longer than a machine ever stalls. Tests of the deadline itself pass their own. */
 export const DEADLINE_MS = 120_000
 
 export function post(webhookSender: WebhookSender, url: string, deadlineMs = DEADLINE_MS): Promise<WebhookAnswer> {
@@ -45,7 +45,7 @@ export async function reasonOf(answer: Promise<WebhookAnswer>): Promise<string> 
   return got.kind === 'failed' ? got.reason.text : `answered ${got.status}`
 }
 
-/** What the far side sees a moment later. The bound is for a busy machine. */
+/** Waits for what the far side sees a moment later. The bound is for a busy machine. */
 export const eventually = (check: () => void) => vi.waitFor(check, { timeout: 60_000 })
 
 /** What the far side of a connection saw. */
@@ -62,8 +62,8 @@ export type Receiver = {
 }
 
 /**
- * A server that says whatever it likes on a bare socket. `hosts`: addresses to listen on, at one port; those that this
- * machine lacks are left out.
+ * A server on bare sockets that may send anything. It listens on all `hosts` at one port, and skips those that this
+ * machine lacks.
  */
 export async function openSockets(
   onSocket: (socket: Socket) => void,
@@ -76,7 +76,7 @@ export async function openHttp(
   listener: RequestListener,
   options: { hosts?: string[]; port?: number } = {},
 ): Promise<Receiver> {
-  // The sender, and not the server, is to be the first to hang up.
+  // The sender must hang up first, not the server.
   return watch(() => createHttpServer({ keepAliveTimeout: 60_000 }, listener), options)
 }
 
@@ -128,7 +128,7 @@ export function pour(socket: Socket, piece: string | Buffer): void {
   more()
 }
 
-/** A name server in a table. Each name has its answers, one for each time it is asked; the last one stays. */
+/** A name server with a table of answers. A name gives its answers in turn, and repeats the last one. */
 export function names(table: Record<string, string[][]>): LookupFunction & { asked: string[] } {
   const asked: string[] = []
   const lookup: LookupFunction = (name, _options, answer) => {
@@ -149,7 +149,7 @@ export function names(table: Record<string, string[][]>): LookupFunction & { ask
 
 export type Certificate = { cert: string; key: string }
 
-/** Made anew for each run, so that no key lies in the repository and none expires. */
+/** Makes a certificate in each run, so that no key is in the repository and none expires. */
 export function makeCertificate(subjectAltName: string): Certificate {
   const home = mkdtempSync(join(tmpdir(), 'guiche-egress-'))
   try {

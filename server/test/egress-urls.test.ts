@@ -4,13 +4,13 @@ import { freePort } from '../../scripts/free-port.mjs'
 import type { WebhookSender } from '../src/domain/ports/webhook-sender.ts'
 import { names, openWebhookSender, openHttp, openSockets, post, reasonOf, type Receiver } from './egress-servers.ts'
 
-// Every way that we know of to talk a server into calling its own machine or its neighbours. A canary listens on the
-// loopback: a test passes only if the URL was refused in words and nobody has come to the canary.
+// Every way that we know to make a server call its own machine or its neighbours. A canary listens on the loopback: a
+// test passes only if the URL was refused with a reason and nobody came to the canary.
 
 let canary: Receiver
 let webhookSender: WebhookSender
 
-// Names that resolve, to nothing good. What a name answers the second time is in the second list.
+// These names resolve to addresses that must be refused. Each name has one list for each time it is asked.
 const lookup = names({
   'loopback.example': [['127.0.0.1']],
   'loopback6.example': [['::1']],
@@ -66,7 +66,7 @@ const BAD_ANSWERS = [
   'ação.example', 'LOOPBACK.Example', 'loopback%2eexample', 'loopback。example', 'ｌoopback.example',
 ] // prettier-ignore
 
-// PORT stands for the canary's. Beside each what the refusal says.
+// PORT stands for the canary's port. Beside each URL is what the refusal says.
 const TRICKS: [url: string, words: RegExp][] = [
   ['http://user:secret@127.0.0.1:PORT/', /user name or password/],
   ['http://user@127.0.0.1:PORT/', /user name or password/],
@@ -129,7 +129,7 @@ const TRICKS: [url: string, words: RegExp][] = [
   ['unix:/var/run/docker.sock', /does not begin with https/],
   ['http+unix://%2fvar%2frun%2fdocker.sock/', /does not begin with https/],
   [`http://one.one.one.one/${'a'.repeat(2_048)}`, /longer than 2048/],
-  // Short as typed, long as sent.
+  // This URL is short as typed, but long as sent.
   [`http://one.one.one.one/${'ã'.repeat(500)}`, /longer than 2048/],
   ...[0, 1, 22, 25, 53, 110, 143, 465, 587, 993, 2049, 5060, 6000, 6667, 10080].map((port): [string, RegExp] => [
     `http://one.one.one.one:${port}/`,
@@ -154,10 +154,10 @@ describe.each(Object.entries(CORPUS))('refused, and nobody comes to the canary: 
     const url = template.replaceAll('PORT', String(canary.port))
     const reason = await reasonOf(post(webhookSender, url, 2_000))
     expect(reason).toMatch(words)
-    // In words, and not in codes.
+    // The reason is a sentence, and not a code.
     expect(reason).toMatch(/^["A-Z]\S* .+ .+/)
     expect(canary.sockets).toHaveLength(0)
-    // Whatever the text alone gives away is told already when a webhook is saved.
+    // What the URL alone shows is already refused when a webhook is saved.
     const isAboutName = /example[:.]/i.test(template) || reason === 'The name does not resolve'
     if (!isAboutName) expect(webhookSender.check(url)?.reason.text).toBe(reason)
   })
@@ -220,7 +220,7 @@ describe('rebinding', () => {
   test('nobody’s name server has a say in what localhost is', async () => {
     const { friend } = await friendAndCanary()
     const lying = names({ localhost: [['10.0.0.1']] })
-    // Of its two addresses the operator allows one.
+    // The operator allows one of the two addresses of localhost.
     const webhookSender = openWebhookSender({ lookup: lying })
     expect(await post(webhookSender, `http://localhost:${friend.port}/`)).toMatchObject({
       kind: 'answered',
@@ -259,7 +259,7 @@ describe('checking a URL before it is saved', () => {
     expect(strict().check('http://1.1.1.1/')).toEqual({ reason: plain })
     const own = openWebhookSender({ allowNetworks: ['10.0.0.0/8'] })
     expect(own.check('http://10.1.2.3/')).toBeUndefined()
-    // Where these lie only their addresses can tell.
+    // Only their addresses tell whether these hosts are in the operator's networks.
     for (const host of ['receiver', 'receiver.internal', 'example.com'])
       expect(own.check(`http://${host}/`)).toBeUndefined()
     expect(own.check('http://1.1.1.1/')).toEqual({ reason: plain })

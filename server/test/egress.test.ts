@@ -15,7 +15,7 @@ import {
 import { patient } from './world.ts'
 
 const OK = 'HTTP/1.1 200 OK\r\n'
-// What fits into the kernel's buffers of a connection, and then some. The floods below would be endless.
+// More than fits into the kernel's buffers of a connection. The floods below would be endless.
 const FEW_BYTES = 32 * 1024 * 1024
 
 describe('a delivery', () => {
@@ -153,7 +153,7 @@ describe('what a receiver sends is bounded', () => {
     expect(await reasonOf(post(openWebhookSender(), receiver.url))).toBe(reason)
     await eventually(() => expect(receiver.open()).toBe(0))
     expect(receiver.bytesTaken()).toBeLessThan(FEW_BYTES)
-    // The pouring server is in this process too.
+    // The server that pours is in this process too.
     expect(process.memoryUsage().rss - before).toBeLessThan(200 * 1024 * 1024)
   }) // prettier-ignore
 
@@ -199,7 +199,7 @@ describe('one deadline bounds the whole exchange', () => {
       reason: expect.objectContaining({ text: reason }),
     })
     expect(answer.latencyMs).toBeLessThan(patient(5_000))
-    // The connection is of no use any more.
+    // A connection that ran out of time is closed.
     await eventually(() => expect(receiver.lost()).toBe(1))
   })
 
@@ -273,7 +273,7 @@ describe('failures are told in words', () => {
     const webhookSender = openWebhookSender({ lookup: names({ 'a.example': [['127.0.0.1', '127.0.0.1']] }) })
     expect(await reasonOf(post(webhookSender, `http://127.0.0.1:${port}/`))).toBe('The connection was refused')
     expect(await reasonOf(post(webhookSender, `http://a.example:${port}/`))).toBe('The connection was refused')
-    // More than there are places: those that wait are told as well.
+    // These are more than there are places, so those that wait must be told as well.
     const many = Array.from({ length: 200 }, () => reasonOf(post(webhookSender, `http://127.0.0.1:${port}/`)))
     expect(new Set(await Promise.all(many))).toEqual(new Set(['The connection was refused']))
   })

@@ -8,11 +8,9 @@ import { get } from './requests.ts'
 import { deliver, KIND } from './webhooks-client.ts'
 import { world, type TestAccount, type World } from './world.ts'
 
-// Finding events and deliveries among many.
-
 const MANY = 6_000
 
-/** That many events, all of them delivered to one webhook. */
+/** Inserts many events, all of them delivered to one webhook. */
 async function manyDelivered(w: World, account: TestAccount): Promise<string> {
   const fields = { name: 'shop', url: 'https://shop.example/', eventKinds: [KIND], authorization: null }
   const { webhook } = await createWebhook(w.ctx, account.accountId, fields as Parameters<typeof createWebhook>[2])
@@ -31,7 +29,7 @@ async function manyDelivered(w: World, account: TestAccount): Promise<string> {
 
 type Plan = { 'Actual Rows': number; 'Actual Loops': number; 'Rows Removed by Filter'?: number; Plans?: Plan[] }
 
-/** Rows that the database touched: of every scan, those that it answered and those that it looked at in vain. */
+/** The rows that the database touched: of every scan, those that it returned and those that it filtered out. */
 function rowsOf(plan: Plan): number {
   const own = plan.Plans
     ? 0
@@ -65,7 +63,7 @@ test('what failed or is retried is found without walking through what was delive
     expect(await rowsRead(w, () => listEvents(w.ctx, accountId, { state, limit: 50 }))).toBeLessThan(100)
     expect(await rowsRead(w, () => listDeliveries(w.ctx, accountId, { state, limit: 50 }))).toBeLessThan(100)
   }
-  // One of them failed, and is found as cheaply.
+  // Now one delivery failed, and it is found as cheaply.
   await w.pool.query(
     `update delivery_outcomes set outcome = 'failed' where event_id = (select min(event_id::text)::uuid from delivery_outcomes)`,
   )
@@ -95,7 +93,7 @@ test('a filter that no index answers looks at a bounded number of events, and th
     } while (cursor !== '')
     return found
   }
-  // An event without a delivery is among those of its kind.
+  // An event without a delivery is found by its kind.
   expect(await walk('event=DEPOSIT_REFUNDED')).toEqual([0, 1])
   expect(await walk('event=DEPOSIT_REFUNDED&order=asc')).toEqual([1, 0])
   expect(await walk(`event=DEPOSIT_REFUNDED&webhookId=${webhookId}`)).toEqual([0, 0])
@@ -112,7 +110,7 @@ test('oldest first is the same list turned round, whatever the filter and the si
     createWebhook(w.ctx, account.accountId, { ...wanted, name: 'till' }),
   ])
   for (let turn = 0; turn < 3; turn++) await completedCharge(w, { account })
-  // One that is delivered, one that failed and one that waits, each of them to both webhooks.
+  // One event is delivered, one failed and one waits, each of them for both webhooks.
   await w.pool.query(
     `with done as (delete from deliveries where event_id <> (select max(event_id::text)::uuid from deliveries) returning *)
      insert into delivery_outcomes
@@ -172,7 +170,7 @@ test('a delivery that failed and will be tried again is retrying, and resending 
     { deliveries: [{ state: 'retrying', attempts: 1, nextAttemptAt: expect.any(String) }] },
   ])
   isDown = false
-  // Its next attempt is seconds away by the clock, which stands still: it goes now because it was asked for.
+  // The clock stands still, and the next attempt is seconds away. So only the resend can send it now.
   expect(await resendMany(w.ctx, account.accountId, { failed: true }, null)).toBe(1)
   await deliver(w)
   expect(await ofState('delivered')).toHaveLength(1)

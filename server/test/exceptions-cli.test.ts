@@ -9,7 +9,7 @@ import { world } from './world.ts'
 
 const FOLLOWED = 'The running server completes it. If none is running: guiche start\n'
 
-/** Commands live by the real clock, so what they look at must be of today. */
+/** Commands use the real clock, so the world must be at today. */
 async function worldOfToday(env: Record<string, string> = {}) {
   const w = await world()
   w.clock.advance(Date.now() - w.clock.now().getTime())

@@ -105,7 +105,7 @@ test('an exception that is refunded is being resolved until the bank is done', a
     refund: { status: 'DONE' },
   })
   expect(await holdings(w)).toEqual({})
-  // No account has to do with it.
+  // No account is concerned, so there is no event.
   expect(await w.count('events')).toBe(0)
   expect(await w.differences()).toEqual([])
 })
@@ -131,7 +131,7 @@ test('an exception whose refund fails is open again, with its money, and can be 
   expect(await w.differences()).toEqual([])
 })
 
-// ---- Once ----
+// ---- Resolved only once ----
 
 test('what is resolved cannot be resolved again', async () => {
   const w = await world()
@@ -149,7 +149,7 @@ test('what is resolved cannot be resolved again', async () => {
   expect(await w.count('transfers')).toBe(2)
 })
 
-// Both are held at the exception's row, and let go together.
+// A lock on the exception's row holds both until both wait, and lets them go together.
 test.each<[Resolution['how'], Resolution['how']]>([
   ['credit', 'write_off'],
   ['refund', 'credit'],
@@ -194,7 +194,7 @@ test('a resolution that does not fit, an unknown account and a missing reason ar
   expect(await noted(w)).toEqual([])
 })
 
-// ---- Money that went without us ----
+// ---- Refunds that were made at the bank ----
 
 test('a refund that was made at the bank leaves the cash at once, and opens one exception however often it is reported', async () => {
   const w = await world()
@@ -208,13 +208,13 @@ test('a refund that was made at the bank leaves the cash at once, and opens one 
   ])
   expect(await holdings(w)).toEqual({ cash: 30_00, balance: 49_50, fees: 50, missing: -20_00 })
   expect(await w.balanceCents(account.accountId)).toBe(49_50)
-  // What went back cannot go back again, and the account holder knows.
+  // What was refunded cannot be refunded again, and the account holder is told.
   await expect(refundOf(w, charge, 30_01)).rejects.toThrow('3000 cents of 5000')
   expect(await w.count('events', `kind = 'DEPOSIT_REFUNDED'`)).toBe(1)
   expect(await w.differences()).toEqual([])
 })
 
-// Both have read that it is unknown when they are let go.
+// Both reports have read that the refund is unknown when the locks let them go.
 test.each(['a deposit', 'money in suspense'])(
   'a refund of %s at the bank, reported twice at once, is booked once',
   async (of) => {
@@ -318,7 +318,7 @@ test('of money in suspense an account is credited with what the bank has not giv
   expect(await w.differences()).toEqual([])
 })
 
-// The report has the exception's lock and waits for a balance when the decision comes.
+// When the decision comes, the report has locked the exception and waits for a balance.
 test('a refund at the bank that is being booked while the operator credits the payment is borne by the account', async () => {
   const w = await world()
   const { accountId } = await w.account()
@@ -411,7 +411,7 @@ async function onlyException(w: World) {
   return exceptions[0]!
 }
 
-/** What a notification or a sweep comes to: the bank is asked, and its word is taken. */
+/** Asks the bank about a payment and settles what it says, as a notification or a sweep would. */
 async function askBank(w: World, endToEndId: string): Promise<void> {
   const payment = await w.ctx.providers[0]!.findPayment(endToEndId)
   if (payment === 'absent') throw new Error('the bank does not know it')

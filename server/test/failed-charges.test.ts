@@ -48,10 +48,10 @@ test('the books agree before and after charges that no provider made are deleted
 test('a charge that no provider made is kept if money came for it, or if it is still to be withdrawn somewhere', async () => {
   const w = await world({ second: true })
   const account = await w.account()
-  // A Pix of another amount, for a code that nobody was shown.
+  // This failed charge gets a Pix of another amount, although nobody was shown its code.
   const paid = await failDeposit(w, account)
   await settleWrongAmount(w, paid)
-  // The first provider may have made it: a check withdraws it there once more. Then the second refused.
+  // The first provider may have made the next charge, so a check withdraws it there once more. The second refuses it.
   const [first, second] = w.ctx.providers
   w.ctx.providers = [
     { ...first!, create: () => fail('unknown'), cancel: async () => 'absent' },
@@ -68,7 +68,7 @@ test('a charge that no provider made is kept if money came for it, or if it is s
   for (const check of ['charge', 'payment', 'check', 'idempotency_key']) expect(found).not.toContain(check)
 })
 
-// The payment holds the lock of its charge and has not committed, when the purge wants to delete the charge.
+// When the purge wants to delete the charge, the payment holds its lock and has not committed.
 test('a charge that is paid at the moment of its purge is kept', async () => {
   const w = await world()
   const account = await w.account()
@@ -109,7 +109,7 @@ test('a batch reads a thousand charges, the next one goes on behind it, and one 
   expect(await w.count('charges')).toBe(0)
 })
 
-/** As the worker does: keys before the charges that they name. */
+/** Purges as the worker does: keys before the charges that they name. */
 async function purge(w: World): Promise<void> {
   await purgeIdempotencyKeys(w.ctx)
   await purgeFailedCharges(w.ctx)

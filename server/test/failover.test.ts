@@ -29,7 +29,7 @@ test('a provider whose breaker is open is not asked at all', async () => {
   const w = await world({ second: true })
   const account = await w.account()
   await w.sandbox.faults({ errorRate: 1, seed: 1 })
-  // Until then nobody knows what became of a charge, and its deposit is refused rather than made twice.
+  // Until the breaker opens, the outcome of each charge is unknown. Its deposit is refused rather than made twice.
   while (w.ctx.providers[0]!.health().breaker !== 'open') await w.deposit(account).catch(() => {})
   const before = (await w.sandbox.stats()).calls['PUT /cob/:txid']
   expect((await w.deposit(account)).provider).toBe('second')
@@ -77,7 +77,7 @@ test('while the first provider probes, a deposit begins at the second at once', 
   const [first, second] = w.ctx.providers
   const asked: string[] = []
   const create = () => (asked.push('first'), Promise.reject(new ProviderError('unreachable', 'down')))
-  // Its breaker is half-open, and has let its one call through.
+  // The breaker of this provider is half-open, and has let its one call through.
   const probing = {
     ...first!,
     isCallable: () => false,
@@ -88,8 +88,8 @@ test('while the first provider probes, a deposit begins at the second at once', 
   expect(asked).toEqual([])
 })
 
-// The first provider makes the charge and its answer is lost, and looking it up fails too: nobody knows. It is
-// withdrawn before the deposit goes to the second.
+// The first provider makes the charge, but its answer is lost and looking it up fails too. So nobody knows the outcome,
+// and the charge is withdrawn before the deposit goes to the second.
 test('a charge whose outcome is unknown is withdrawn at the first provider before the second makes one', async () => {
   const w = await world({ second: true })
   const account = await w.account()
@@ -111,7 +111,7 @@ test('a charge that can be neither withdrawn nor known absent keeps the deposit 
   expect((await w.second.stats()).calls['PUT /cob/:txid'] ?? 0).toBe(0)
 })
 
-/** A bank that makes each charge with a value of its own. */
+/** A bank that first makes each charge with another value. */
 function makesAnotherValue(w: World): { madeId: () => string } {
   const bank = w.ctx.providers[0]!
   let made = ''
@@ -155,7 +155,7 @@ test('a request that reaches the first provider after its charge was withdrawn i
   const w = await world({ second: true })
   const account = await w.account()
   const real = w.ctx.providers[0]!
-  // Nothing is there when we withdraw; the bank makes it afterwards.
+  // There is no charge yet when we withdraw it; the bank makes it afterwards.
   replaceFirst(w, { create: () => Promise.reject(new ProviderError('unknown', 'no answer')) })
   const charge = await w.deposit(account)
   await real.create({ txid: charge.id, valueCents: charge.valueCents, expiresInSeconds: 3600, description: null })

@@ -3,7 +3,7 @@ import { queryDeposit } from '../src/domain/deposits/query-deposit.ts'
 import { enter, expectAccessible, serve, signIn, useChromium, visit } from './chromium.ts'
 import { makeOperator } from './operators-client.ts'
 
-// A payment of another amount, seen by all whom it concerns at once: payer, account holder and operator.
+// These tests show a payment of another amount to the payer, the account holder and the operator at the same time.
 
 useChromium()
 
@@ -39,9 +39,9 @@ test('a payment of another amount is told to payer and shop, and completing it i
   await console.goto(`${url}/operator/exceptions`)
   await signIn(console, EMAIL)
   await console.getByRole('link', { name: 'Valor divergente' }).click()
-  // Nobody must be asked again for what is credited, so the charge goes with it unless the operator says otherwise.
+  // A credited amount must not be asked for again, so the charge is closed with it unless the operator says otherwise.
   await console.getByLabel('Creditar a uma conta').check()
-  // The account of the charge, until another is chosen.
+  // The account of the charge is selected at first.
   await console.getByRole('radio', { name: account.caller.accountName, checked: true }).waitFor()
   expect(await console.getByLabel('Encerrar a cobrança').isChecked()).toBe(true)
   await console.getByLabel('Devolver ao pagador').check()

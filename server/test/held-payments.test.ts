@@ -49,7 +49,7 @@ test('whoever paid another amount reads that it arrived, and is not asked to pay
   for (const headers of [PT, EN, ES])
     expect((await openPage(w, charge.paymentLinkId, headers)).text).not.toMatch(/avisad|avisamos|notified/)
 
-  // Nor does its end by time bring the invitation back.
+  // The page does not ask for the payment again when the charge's time ends.
   w.clock.advance(3_700_000)
   expect((await openPage(w, charge.paymentLinkId, PT)).state).toBe('HELD')
 })
@@ -151,7 +151,7 @@ test('once the money went back to the payer, the page says so and can be paid fr
   const account = await w.account()
   const { charge, endToEndId } = await underpaid(w, account)
   const { refund } = await resolve(w, { how: 'refund' })
-  // Under way, it is still with us.
+  // While the refund is under way, the money is still with us.
   expect((await openPage(w, charge.paymentLinkId, PT)).state).toBe('HELD')
   await followToEnd(w, { id: refund!.id, endToEndId })
 
@@ -173,7 +173,7 @@ test('a charge that its provider does not withdraw while money for it is held sa
   const w = await world()
   const account = await w.account()
   const { charge } = await underpaid(w, account)
-  // A bank that keeps the charge open after a payment of another amount, and does not withdraw it.
+  // This bank keeps the charge open after a payment of another amount, and does not withdraw it.
   const { id: txid, emv, valueCents, expiresAt } = charge
   changeProvider(w, {
     cancel: async () => 'not_active',
@@ -186,8 +186,8 @@ test('a charge that its provider does not withdraw while money for it is held sa
   })
 })
 
-// A payment is booked while the answer is being read: held up between the charge and the rest by a lock on a table that
-// settling leaves alone.
+// A payment is booked while the answer is being read. A lock on a table that settling does not touch holds the reader
+// between the charge and the rest.
 test('a deposit and its history are of one moment', async () => {
   const w = await world()
   const { charge, payment, account } = await w.paidCharge()

@@ -362,7 +362,7 @@ describe('a refused deposit', () => {
       const { key } = await w.account()
       const open = async (idempotencyKey: string, value = 5000) =>
         w.app.inject(deposit(key, JSON.stringify({ value, externalId }), { 'idempotency-key': idempotencyKey }))
-      // The bytes that most clients send.
+      // Most clients send the key as UTF-8.
       const utf8 = Buffer.from(externalId).toString('latin1')
       expect((await open(utf8)).statusCode).toBe(201)
       expect((await open(utf8)).headers['idempotency-replayed']).toBe('true')

@@ -14,7 +14,7 @@ import { until, world } from './world.ts'
 type Exchange = [prompt: string, answer: string]
 
 const ENTER = ''
-// Needs marks around it in the file, and not the most common ones.
+// This secret needs quotes in the file, and not the most common ones.
 const SECRET = `s3cr'et"of#client$1`
 const SANDBOX: Exchange[] = [
   ['Mode', ENTER],
@@ -41,7 +41,7 @@ const API_PIX: Exchange[] = [
 ]
 const NO_MAIL: Exchange = ['Mail server', ENTER]
 
-/** A person who answers each question when it is asked. `shown` is all that the terminal showed. */
+/** Runs init, and answers each question when it is asked. `shown` is all that the terminal showed. */
 async function converse(exchanges: Exchange[], args: string[] = []) {
   const directory = temporaryHome()
   const keyboard = new PassThrough()
@@ -73,7 +73,7 @@ function init(directory: string, ...args: string[]): Promise<Ran> {
   return runCli(['init', '--directory', directory, ...args], { GUICHE_HOME: temporaryHome() })
 }
 
-/** As a service started in that directory reads it. */
+/** The settings as a service that is started in this directory reads them. */
 function loaded(directory: string) {
   const path = join(directory, '.env')
   expect((statSync(path).mode & 0o777).toString(8)).toBe('600')
@@ -168,7 +168,7 @@ test('a live service has a METRICS_TOKEN that opens /metrics, and init says what
   expect(stderr).toContain('Prometheus reads /metrics with METRICS_TOKEN as its bearer token.')
   expect(stderr).not.toContain(token)
 
-  // Prometheus goes on with the token that it has.
+  // The token stays the same, so Prometheus can go on with it.
   await init(directory, ...live, '--app-id', 'other', '--force')
   expect(loaded(directory).env['METRICS_TOKEN']).toBe(token)
   const sandbox = temporaryHome()
@@ -329,7 +329,7 @@ test('a directory that cannot be written to is refused before the first question
   expect([code, shown]).toEqual([1, expect.stringMatching(/^guiche: .* cannot be written to: ENOENT/)])
 })
 
-/** A real terminal, by script(1), in which each answer is typed when its question is there. */
+/** Runs init in a real terminal, by script(1), and types each answer when its question is there. */
 async function typeInto(directory: string, exchanges: Exchange[]) {
   const command = `'${process.execPath}' '${CLI}' init --directory '${directory}'`
   const child = startChild('script', ['-qefc', command, '/dev/null'], {
@@ -348,7 +348,7 @@ async function typeInto(directory: string, exchanges: Exchange[]) {
   return { code: await exited, shown }
 }
 
-// Every Debian has it.
+// Every Debian has script(1).
 test.skipIf(!isInstalled('script'))('on a real terminal secrets are not shown, and Ctrl-C writes nothing', async () => {
   const directory = temporaryHome()
   const woovi: Exchange[] = [
@@ -361,7 +361,7 @@ test.skipIf(!isInstalled('script'))('on a real terminal secrets are not shown, a
   const lines = woovi.map(([prompt, answer]): Exchange => [prompt, `${answer}\r`])
   const { code, shown } = await typeInto(directory, lines)
   expect([code, shown.includes('hidden-app-id')]).toEqual([0, false])
-  // What is no secret is seen as it is typed.
+  // An answer that is no secret is shown as it is typed.
   expect(shown).toContain('https://pay.example.com')
   expect(loaded(directory).config.providers).toMatchObject([{ appId: 'hidden-app-id' }])
 

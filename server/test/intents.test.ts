@@ -150,11 +150,11 @@ function opening(
   return { charge, idempotency: { key: 'order-1', requestHash: Buffer.from(hash) } }
 }
 
-// ---- Whose opening it is ----
+// ---- Whose intent it is ----
 
 /**
  * This process is alive, but its lease has ended: no renewal gets through while its bank makes a charge. Another
- * process takes the opening over, and stands still itself before its bank withdraws the charge.
+ * process takes the intent over, and pauses before its bank withdraws the charge.
  */
 async function takenOver(w: World) {
   const other = await w.anotherProcess()
@@ -168,7 +168,7 @@ async function takenOver(w: World) {
   return { mine, made, withdrawn, opened, cleared }
 }
 
-/** The bank is asked for the charge, and answers when `made` is opened. */
+/** Opens a deposit in a process whose lease has ended. The bank answers when `made` is opened. */
 async function openWithoutLease(w: World, { caller }: TestAccount) {
   const made = gate()
   const mine = w.ctx.providers[0]!

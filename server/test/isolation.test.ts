@@ -19,7 +19,7 @@ test('99 receivers that hang with full queues do not hold up the hundredth', asy
     answered++
     response.end()
   })
-  // Take the request and say nothing, ever.
+  // These receivers take the request and never answer.
   const dead = await Promise.all(Array.from({ length: DEAD }, () => startReceiver(() => {})))
   await accountWithEvents(
     w,
@@ -33,9 +33,9 @@ test('99 receivers that hang with full queues do not hold up the hundredth', asy
 
   await healthy.got(EVENTS_OF_THE_HEALTHY)
   expect(answered).toBe(EVENTS_OF_THE_HEALTHY)
-  // Nothing of the dead ended meanwhile: the healthy one got through beside them, not after them.
+  // No request to the dead receivers has ended: the healthy one got through beside them, not after them.
   expect(await w.count('attempts', 'status is null')).toBe(0)
-  await worker.stop() // breaks off what hangs
+  await worker.stop() // aborts the requests that hang
   expect(await w.count('deliveries')).toBe(DEAD * EVENTS_OF_THE_DEAD)
 })
 
@@ -62,9 +62,9 @@ test('a receiver that answers earns places, one that fails loses half of them, a
   const receivers = makeDeliveryWindows()
   const places = (nowMs: number) => receivers.allowances(nowMs).named.get('a')
   for (let index = 0; index < 200; index++) exchange(receivers, 'a', true, 0)
-  // Long after, when nothing is expected of it any more.
+  // Long after, nothing is claimed ahead, and only its places are left.
   expect(places(1_000_000)).toBe(64)
-  // It has been quiet since, and is like any other.
+  // It has been quiet since, so it is like any other again.
   expect(places(1_000_000)).toBe(undefined)
   for (let index = 0; index < 200; index++) exchange(receivers, 'a', true, 0)
   exchange(receivers, 'a', false, 0)
@@ -79,7 +79,7 @@ test('a receiver that answers earns places, one that fails loses half of them, a
   expect(places(15_000)).toBeGreaterThan(1)
   for (let index = 0; index < 5; index++) exchange(receivers, 'a', false, 15_000)
   expect(places(15_000 + 3_600_000)).toBe(1)
-  // An hour without a try, and it is like any other.
+  // After an hour without a try it is like any other.
   expect(places(15_001 + 3_600_000)).toBe(undefined)
 })
 
@@ -174,7 +174,7 @@ async function accountWithEvents(w: World, urls: string[], count: number): Promi
   return account
 }
 
-/** Requests that hang do so for as long as the test takes, also on a busy machine. */
+/** Requests that hang do so for longer than the test takes, also on a busy machine. */
 function withoutDeadline(ctx: Context): Context {
   const { webhookSender } = ctx
   const send: typeof webhookSender.send = (request) => webhookSender.send({ ...request, deadlineMs: 600_000 })

@@ -52,7 +52,7 @@ test('what is stored of a key is its hash: no row of any table holds the key', a
   const w = await world()
   const { key } = await w.account()
   const hash = createHash('sha256').update(key).digest('hex')
-  // That the hash is found proves that the search would find the key.
+  // Finding the hash proves that the search would find the key.
   expect(await tablesThatHold(w.pool, hash)).toEqual(['api_keys'])
   for (const secret of [key, key.slice(14), Buffer.from(key).toString('hex'), Buffer.from(key).toString('base64')]) {
     expect(await tablesThatHold(w.pool, secret)).toEqual([])
@@ -195,7 +195,7 @@ test('the last use is noted, at most once a minute', async () => {
   await noted(w.clock.now())
 })
 
-// ---- Making ----
+// ---- Creating keys ----
 
 test('a key without a name, a scope or a future is not made, and the refusal says what is wanted', async () => {
   const w = await world()
@@ -220,7 +220,7 @@ function revoke(w: World, idOrText: string) {
   return transact(w.pool, (tx) => revokeKey(tx, w.clock.now(), idOrText))
 }
 
-/** Looks at each row as one text, in which bytes are hexadecimal. */
+/** Searches each row as one text, in which bytes are hexadecimal. */
 async function tablesThatHold(pool: Pool, needle: string): Promise<string[]> {
   const tables = await query<{ name: string }>(
     pool,

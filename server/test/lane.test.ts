@@ -5,7 +5,7 @@ import { makeMetrics } from '../src/base/metrics.ts'
 
 const CORE = { metrics: makeMetrics() }
 
-// Doubles numbers. Batches stay under way until the test lets them go; an item of 13 fails the batch it is in.
+// A lane that doubles numbers. Its batches stay under way until the test lets them go. An item of 13 fails its batch.
 function setUp(options: { maxBatch?: number; maxWaiting?: number; paceMs?: number; concurrency?: number } = {}) {
   const batches: number[][] = []
   const held: (() => void)[] = []
@@ -115,7 +115,7 @@ test('a failure that no item caused fails the whole batch at once', async () => 
   expect(calls).toBe(1)
 })
 
-// A pace of a minute stands for "until something else happens": nothing here waits for it.
+// With a pace of a minute, only something else can start a batch: nothing here waits that long.
 test('with a pace the first begins at once, and what follows is gathered until half a batch waits', async () => {
   const { lane, add, batches } = setUp({ maxBatch: 8, paceMs: 60_000 })
   expect(await lane.add(1)).toBe(2)

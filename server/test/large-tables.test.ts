@@ -13,7 +13,7 @@ const FEW = 100
 
 const ID = 'md5(n::text)::uuid'
 
-// By table, what a copied row has of its own.
+// The columns, by table, in which a copied row differs.
 const COPIES: Record<string, Record<string, string>> = {
   charges: { id: ID, payment_link_id: ID, external_id: 'null' },
   payments: { id: ID, end_to_end_id: ID, charge_id: ID },
@@ -89,7 +89,7 @@ type Plan = {
   Plans?: Plan[]
 }
 
-/** The large tables that the plan of this statement reads without a condition, as the service would plan it. */
+/** The large tables that the service's plan of this statement reads without a condition. */
 async function fullScans(w: World, text: string, values: unknown[]): Promise<string[]> {
   const { rows } = await w.pool.query(`explain (format json) ${text}`, values)
   const found: string[] = []

@@ -14,8 +14,8 @@ import { runDueRefunds } from '../src/workers/refund.ts'
 import { changeProvider, holdings, OPERATOR, settleAll } from './refund-steps.ts'
 import { world, type TestAccount, type World } from './world.ts'
 
-// A bank that does with refunds whatever the run says: makes them, fails them, takes its time, hides them, loses its
-// answers, or makes some by itself.
+// Each run says what the bank does with refunds: it makes them, fails them, takes its time, hides them, or loses its
+// answers. It also makes some by itself.
 const MOODS = ['done', 'processing', 'failed', 'refused', 'unreachable', 'lost', 'hidden'] as const
 type Mood = (typeof MOODS)[number]
 
@@ -129,7 +129,7 @@ async function expectEveryCentInPlace(w: World): Promise<void> {
   expect(Math.min(balance, fees, suspense, refunding)).toBeGreaterThanOrEqual(0)
 }
 
-/** The bank answers again, and is asked until nothing is under way. */
+/** Makes the bank answer again, and asks it until nothing is under way. */
 async function heal(w: World, bank: Bank): Promise<void> {
   bank.mood = 'done'
   for (let round = 0; round < 5; round++) {
@@ -140,7 +140,7 @@ async function heal(w: World, bank: Bank): Promise<void> {
   }
 }
 
-// ---- What the test above is made of ----
+// ---- Steps of the test above ----
 
 type Paid = ReceivedPayment & { paymentLinkId: string }
 
@@ -183,7 +183,7 @@ function makeBank(w: World) {
         if (refund.status === 'processing') refund.status = 'done'
       }
     },
-    /** What a sweep would bring. */
+    /** Reports every refund, as a sweep would. */
     report() {
       const reporting = [...refunds.values()].map((refund) => ({
         provider: 'sandbox',
@@ -216,7 +216,7 @@ function makeBank(w: World) {
       const known = refunds.get(refundId)
       if (known && !known.isHidden) return known
       if (bank.mood === 'unreachable') throw new ProviderError('unreachable', 'not sent')
-      // Also of one that it hides, and may make after all.
+      // The bank also refuses a refund that it hides and may still make.
       if (bank.mood === 'refused') throw new ProviderError('refused', 'no')
       if (known) throw new ProviderError('unknown', 'still in some queue')
       const [row] = await query<{ amount_cents: number }>(

@@ -19,8 +19,8 @@ const FEE_CENTS = 7
 
 type Arrival = { charge: number; isExact: boolean; pix: number; atMs: number }
 
-// Few charges and few Pix, so that duplicates, second payments and late comers are common. The charge past the last is
-// nobody's.
+// Few charges and few Pix make duplicates, second payments and late payments common. The number after the last charge
+// belongs to none.
 const CHARGES = 6
 const arrivals: fc.Arbitrary<Arrival> = fc.record({
   charge: fc.nat({ max: CHARGES }),
@@ -121,7 +121,7 @@ test('a settlement reads the newest version of a balance, and not those that an 
   const w = await world({ isDirect: true })
   const { accountId } = await w.account()
   const [first, last] = exactPayments(await openCharges(w, [accountId], 2))
-  /** How many entries of the index it reads. */
+  /** Settles a payment, and returns how many entries of the index that read. */
   const settleOne = (payment: ReceivedPayment) =>
     transact(w.pool, async (tx) => {
       const before = await entriesRead(tx, 'ledger_balances_pkey')
@@ -139,7 +139,7 @@ test('a settlement reads the newest version of a balance, and not those that an 
     },
     { isolation: 'repeatable read' },
   )
-  // Cash, the balance and the fees, each once to find its version and once to move it.
+  // Cash, balance and fees are each read twice: to find the version, and to move the balance.
   expect(atTheEnd).toBe(6)
   expect(await bookDifferences(w)).toEqual([])
 })
@@ -195,8 +195,8 @@ test('a ledger account has one row of balances, even if two are inserted at once
   expect(await w.count('ledger_balances', `ledger_account_id = ${id}`)).toBe(1)
 })
 
-// A transaction that ends in a deadlock is repeated and succeeds in the end, so what is counted is the attempts. Both
-// are made to wait in the middle of their accounts: if each held its own first one by then, neither could ever go on.
+// A transaction that ends in a deadlock is repeated and succeeds in the end, so the test counts the attempts. Both wait
+// in the middle of their accounts: if each had already locked its own first one, neither could go on.
 test('two postings on the same accounts in opposite order do not deadlock', async () => {
   const w = await world()
   const [{ accountId: a }, { accountId: middle }, { accountId: z }] = [
@@ -217,12 +217,13 @@ test('two postings on the same accounts in opposite order do not deadlock', asyn
     [there, back].map((transfers) => (tx) => postTransfers(tx, w.clock.now(), transfers)),
   )
   expect(attempts).toEqual([1, 1])
-  // No rule of the service makes such transfers, and the audit says so of each. Balances and their chain are whole.
+  // No rule of the service makes such transfers, so the audit names each of them. It finds nothing wrong with the
+  // balances.
   const checks = (await bookDifferences(w)).map(({ check }) => check)
   expect(checks).toEqual(['transfer', 'transfer', 'transfer', 'transfer'])
 })
 
-// The same for the accounts that the first payments of several providers make.
+// The same is true of the ledger accounts that the first payments of several providers make.
 test('two first payments of the same providers in opposite order do not deadlock', async () => {
   const w = await world()
   const first = (providers: string[]) =>
@@ -242,7 +243,7 @@ test('two first payments of the same providers in opposite order do not deadlock
   expect(await bookDifferences(w)).toEqual([])
 })
 
-// A number holds whole cents exactly up to 2^53, and the cash of a provider adds up for ever.
+// A number is exact up to 2^53 cents, and the cash of a provider adds up for ever.
 test('a payment is booked to the cent where a provider’s cash has outgrown 2^53', async () => {
   const w = await world()
   const { payment, account } = await w.paidCharge()
@@ -262,7 +263,7 @@ test('a payment is booked to the cent where a provider’s cash has outgrown 2^5
 })
 
 /**
- * Starts all behind a transaction that blocks their way and is rolled back once all wait. Says how often each was
+ * Starts all works behind a transaction that blocks them, and rolls it back once all wait. Returns how often each was
  * tried.
  */
 async function raceBehind(
@@ -291,11 +292,11 @@ async function raceBehind(
   return attempts
 }
 
-// ---- What the tests above are made of ----
+// ---- Steps of the tests above ----
 
 type OpenCharge = { id: string; valueCents: number }
 
-/** Charges as the provider accepted them, given to the accounts in turn. */
+/** Inserts charges as if the provider had accepted them, for the accounts in turn. */
 async function openCharges(w: World, accountIds: string[], count: number): Promise<OpenCharge[]> {
   const charges = Array.from({ length: count }, (_, index) =>
     newCharge(w, { accountId: accountIds[index % accountIds.length]!, valueCents: 100 + index, feeCents: FEE_CENTS }),
@@ -344,7 +345,7 @@ async function strayPayments(w: World, count: number): Promise<Stray[]> {
 
 type Stray = { paymentId: string; exceptionId: string }
 
-/** From one balance to another, which no rule of the service does yet. */
+/** A transfer from one balance to another, which no rule of the service makes. */
 function move(from: string, to: string, { paymentId, exceptionId }: Stray): Transfer {
   return {
     kind: 'exception_credited',
@@ -358,7 +359,7 @@ function move(from: string, to: string, { paymentId, exceptionId }: Stray): Tran
   }
 }
 
-/** Page by page; newest first, no line twice, and no page for nothing. */
+/** Reads a statement page by page. Lines come newest first and none twice, and there is no page too many. */
 async function walkStatement(w: World, accountId: string, limit: number): Promise<StatementLine[]> {
   const pages: StatementLine[][] = []
   let cursor: string | null | undefined
@@ -402,12 +403,13 @@ async function creditedTo(w: World, accountId: string): Promise<number> {
   return row!.sum
 }
 
-/** Without the bank, which knows nothing of these payments. */
+/** The entries of an index that this transaction has read. */
 async function entriesRead(tx: Tx, index: string): Promise<number> {
   const sql = 'select pg_stat_get_xact_tuples_returned($1::regclass)::int as read'
   return (await tx.one<{ read: number }>(sql, [index])).read
 }
 
+/** Audits without the bank, which knows nothing of these payments. */
 async function bookDifferences(w: World) {
   return (await audit({ ...w.ctx, providers: [] })).differences
 }

@@ -4,8 +4,6 @@ import { cancelDeposit } from '../src/domain/deposits/query-deposit.ts'
 import { enter, expectAccessible, serve, useChromium, visit } from './chromium.ts'
 import { until, type TestAccount, type World } from './world.ts'
 
-// Lists of the dashboard as account holders use them.
-
 useChromium()
 
 /** How often the list of deposits is read again. */
@@ -187,7 +185,7 @@ test('on a phone the filters are in a sheet, and a row has two lines and a short
   const answered = page.waitForResponse(/\/deposits\?.*from=/)
   await sheet.getByLabel('From').fill('2026-03-02')
   await answered
-  // The rows behind the sheet are dimmed until they are those that were asked for.
+  // The rows behind the sheet are dimmed until the new ones have loaded.
   const isStill = '!document.querySelector("[aria-busy=true]") && document.getAnimations().length === 0'
   await until('the list has turned', () => page.evaluate<boolean>(isStill))
   await expectAccessible(page, 'the sheet of filters')
@@ -205,7 +203,7 @@ async function signedIn(
   const viewport = { width: 1280, height: 900 }
   const { page, errors } = await visit({ baseURL, locale: 'en', viewport, ...options })
   await enter(page, await w.session(account))
-  // The days that the pages ask for are those of the world.
+  // The page's clock follows the world's, so both mean the same days.
   await page.clock.install({ time: w.clock.now() })
   return { w, account, page, errors }
 }

@@ -4,8 +4,8 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 
-// npm leaves out optional packages that it does not find, without a word. A lockfile made on one machine can so lack
-// the programs of another, and the gap shows only there.
+// npm silently leaves out optional packages that it does not find. So a lockfile made on one machine can lack the
+// programs of another, and only that one notices.
 
 type Entry = {
   version?: string

@@ -114,7 +114,7 @@ test('without a mail server where money is real, no link to a password is made, 
   const text = 'This service sends no e-mail: ask its operator to set a new password or to confirm your e-mail'
   expect(answers).toEqual(answers.map(() => [403, 'mail_not_set_up', text]))
   expect([await w.count('verifications'), w.letters]).toEqual([0, []])
-  // Who signs up waits for the operator, and the log says for whom and what to do, without a link.
+  // A new account waits for the operator. The log says for whom and what to do, without a link.
   const person = { name: 'Eva', email: 'eva@loja.example', password: PASSWORD }
   expect((await openBrowser({ app }).post('auth/sign-up/email', person)).statusCode).toBe(200)
   expect(w.logged).toHaveLength(1)

@@ -16,7 +16,9 @@ import { world, type World } from './world.ts'
 
 const MINUTE_MS = 60_000
 
-/** A bank whose list leaves the txid out, as API Pix allows. What it says of a charge names the charge all the same. */
+/**
+ * Makes the bank's list leave the txid out, as API Pix allows. The bank's answer about a charge still names the charge.
+ */
 function hideTxids(w: World): { show(): void } {
   const { listReceived } = w.ctx.providers[0]!
   async function* hidden(...question: Parameters<Provider['listReceived']>) {
@@ -26,7 +28,7 @@ function hideTxids(w: World): { show(): void } {
   return { show: () => changeProvider(w, { listReceived }) }
 }
 
-/** Paid at the bank, and booked without its txid. */
+/** A charge that is paid at the bank, and booked without its txid. */
 async function heldCharge(w: World, valueCents = 50_00) {
   const paid = await w.paidCharge({ valueCents })
   await settleAll(w, [{ ...paid.payment, txid: null }])
@@ -149,7 +151,7 @@ test('an operator who decides while a settlement matches the payment learns that
 test('a settlement that would match a payment while an operator decides leaves it to the operator', async () => {
   const w = await world()
   const { payment, account, exceptionId } = await heldCharge(w)
-  // The operator's transaction is kept open at its last step, by somebody who holds the balance that it moves.
+  // A lock on the balance that it moves keeps the operator's transaction open at its last step.
   const client = await w.pool.connect()
   try {
     await client.query('begin')
@@ -168,7 +170,7 @@ test('a settlement that would match a payment while an operator decides leaves i
   }
   expect(await w.balanceCents(account.accountId)).toBe(0)
   expect(await w.count('charges', `status = 'PENDING'`)).toBe(1)
-  // The bank tells a txid that was not decided on, which is no difference in money.
+  // The bank names a charge, and the operator decided without it. That is no difference in money.
   expect((await w.differences()).filter((difference) => difference.check !== 'provider')).toEqual([])
 })
 

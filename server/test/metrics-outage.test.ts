@@ -14,7 +14,7 @@ import { world } from './world.ts'
 
 const TOKEN = 'a token for Prometheus that only tests know'.replaceAll(' ', '-')
 const HOUR_MS = 3_600_000
-/** What is read from the database, of a few kinds. */
+/** Some of the metrics that are read from the database. */
 const FROM_DATABASE =
   /^guiche_(exceptions_open\{|ledger_cents|queue_|webhooks|sweep_age|closed_until|notification_last)/
 
@@ -89,7 +89,7 @@ test('a key that is revoked or expired does not open /metrics, whether the datab
   expect(await statusOf(expiring)).toBe(503)
 })
 
-// By default it fails after 12 seconds, and Prometheus waits for 10.
+// By default a statement fails after 12 seconds, and Prometheus waits for 10.
 test('while the database is frozen, a scrape is answered before a statement fails, and takes one connection at most', async () => {
   const { w, proxy, ctx, app, statusOf } = await breakableWorld({ statementTimeoutMs: 60_000 })
   const { key } = await makeOperator(w)
@@ -105,7 +105,7 @@ test('while the database is frozen, a scrape is answered before a statement fail
   w.clock.advance(1_000)
   const [byToken, byKey] = await Promise.all([scrape({ app }, TOKEN), scrape({ app }, key)])
   expect(hasFailed).toBe(false)
-  // The statement above, the read of the key, and one read of the gauges for all scrapes.
+  // The three are the statement above, the read of the key, and one read of the gauges for all scrapes.
   expect(byToken).toMatchObject({ guiche_database_up: 0, 'guiche_database_connections{state="in_use"}': 3 })
   expect(byKey).toMatchObject({ guiche_database_up: 0 })
   proxy.goAway()

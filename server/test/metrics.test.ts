@@ -170,7 +170,7 @@ test('a provider that fails is seen to: its calls, its breaker, and how far behi
       expect.any(Number),
     'guiche_sweep_age_seconds{provider="sandbox"}': 4,
   })
-  // The next call may try, and nothing says that the provider is back.
+  // The breaker lets the next call through, but nothing says that the provider is back.
   w.clock.advance(1_000)
   expect(await scrape(w, key)).toMatchObject({
     'guiche_provider_up{provider="sandbox"}': 0,
@@ -249,7 +249,7 @@ test('no label holds an id, a key or an address, only the patterns of routes', a
     for (const value of values) if (name !== 'le') expect(value).toMatch(/^(\/?[a-zA-Z_:./*-]*|[1-5]xx)$/)
 })
 
-// Two processes in one: what one of them counts the other does not, and the books are the same.
+// Two processes share the books, but each counts only what it does itself.
 test('each app counts for itself', async () => {
   const w = await world()
   const { key } = await makeOperator(w)
@@ -323,7 +323,7 @@ test('what monitoring asks of the database is measured: its queues, size, interv
   const { key } = await makeOperator(w)
   const home = temporaryHome()
   await recordBackup(home, '2026-03-02T03:00:00.000Z')
-  // With another database, nobody looks at a home.
+  // With a database that is not embedded, no home is measured.
   expect(await scrape(w, key)).not.toHaveProperty('guiche_disk_free_bytes')
   const app = await appWith(w.ctx, { home })
   const found = await scrape({ app }, key)
@@ -341,7 +341,7 @@ test('the lag of the slowest standby is measured, and absent without one that th
   const w = await world({ isDirect: true })
   const { key } = await makeOperator(w)
   expect(await scrape(w, key)).not.toHaveProperty('guiche_replication_lag_seconds')
-  // What PostgreSQL says of two standbys, of which one has replayed everything.
+  // Imitates what PostgreSQL says of two standbys, one of which has replayed everything.
   const { name } = await queryOne<{ name: string }>(w.pool, 'select current_database() as name')
   await w.pool.query(`create schema standbys;
     create table standbys.pg_stat_replication (state text, replay_lag interval);

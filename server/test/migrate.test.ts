@@ -20,8 +20,8 @@ test('an empty database is migrated once; after that there is nothing to do', as
   expect(await db.names('select name from migrations order by name')).toEqual(applied)
 })
 
-// The first is stopped at its first statement that writes, by a transaction that makes the same table and never
-// commits, so it cannot be done before the second has begun.
+// A transaction that makes the same table and never commits stops the first process at its first write. So the first
+// cannot be done before the second has begun.
 test('two processes that start at once apply each migration once', async () => {
   const db = await emptyDatabase()
   const blocker = await connect(db.url)
@@ -145,7 +145,7 @@ test(
 
 test('a role that may not create tables is told so in one line, with the remedy', async () => {
   const db = await emptyDatabase()
-  // Since PostgreSQL 15 only the owner of the database may, which the role of this test is until here.
+  // Since PostgreSQL 15, only the owner of the database may create tables. This takes the right from the owner too.
   await db.client.query('revoke create on schema public from pg_database_owner')
   const refused = await runCli(['migrate'], { DATABASE_URL: db.url, GUICHE_HOME: temporaryHome() })
   expect(refused.stderr).toMatch(
@@ -235,7 +235,7 @@ test('an index whose build failed or was not recorded is no obstacle to the next
   expect(await migrate(db.url, { folder })).toEqual(['0002_b.sql'])
 })
 
-// The file's later statements meet a table of that name, so it fails after it has made others.
+// A later statement of the file meets a table of that name, so the file fails after it has made others.
 test('a migration that fails half-way leaves nothing behind, and works once its cause is gone', async () => {
   const db = await emptyDatabase()
   await db.client.query('create table transfers ()')

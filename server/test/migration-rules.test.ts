@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 // A migration runs while deposits do, on tables of any size, so it must not lock a table for longer than a second. See
 // docs/decisions/0028-changing-large-tables.md. Each rule below is shown SQL that breaks it.
 
-/** The schema of the first release: it makes its tables, so nothing is in them. */
+/** The schema of the first release. It makes its tables, so they are empty. */
 const BASELINE = '0001_baseline.sql'
 
 type Migration = { name: string; sql: string }
@@ -17,7 +17,7 @@ type Statement = {
   isTransaction: boolean
   /** The file has no other statement. */
   isAlone: boolean
-  /** The SQL of all files before this one, as `text`. */
+  /** The SQL of all files before this one, in the same form as `text`. */
   earlier: string
 }
 
@@ -25,7 +25,7 @@ type Rule = { says: string; isBroken: (statement: Statement) => boolean; broken:
 
 const NO_TRANSACTION = '-- no transaction\n'
 const ADDS_CONSTRAINT = /^add (constraint|check|foreign key|unique|primary key|exclude)\b/
-/** In the definition of a column. */
+/** Parts of a column's definition that cost a scan or a rewrite. */
 const COSTLY =
   /\b(references|check|unique|primary key|generated|(big)?serial|(random|gen_random_uuid|uuidv[47]|clock_timestamp|nextval)\()/
 const ALONE =
@@ -208,7 +208,7 @@ function plain(sql: string): string {
   return withoutComments(sql).replaceAll(/\s+/g, ' ').trim().toLowerCase()
 }
 
-/** What one `alter table` does, in parts. */
+/** The actions of one `alter table`. */
 function actionsOf(text: string): string[] {
   const [, actions] = /^alter table (?:if exists )?(?:only )?[\w.]+ (.*)$/.exec(text) ?? []
   return actions?.split(/, (?=(?:add|alter|drop|rename|set|validate) )/) ?? []
@@ -220,7 +220,7 @@ function tableOf(text: string): string | undefined {
   return found.exec(text)?.[1]
 }
 
-// Comments, strings, quoted names and bodies of functions, in which a semicolon ends nothing.
+// Comments, strings, quoted names and bodies of functions are one token each: a semicolon in them ends no statement.
 const TOKENS = /--[^\n]*|\/\*[^]*?\*\/|'(?:[^']|'')*'|"[^"]*"|\$(\w*)\$[^]*?\$\1\$|;|[^;'"$/-]+|[^]/g
 
 /** The statements of a migration, each with the comments above it. */

@@ -12,7 +12,7 @@ test('every amount that API Pix can carry survives the way to text and back', ()
   )
 })
 
-// The oracle works on bigint, where no amount has a neighbour to be rounded to.
+// The expected text is computed with bigint, which rounds nothing.
 test('the text is the exact quotient, whatever a float would make of it', () => {
   fc.assert(
     fc.property(amounts, (cents) => {

@@ -9,8 +9,8 @@ import { makeApiPix, type ApiPixOptions } from '../src/providers/api-pix/adapter
 import { NEW_KEY } from './client-certificate.ts'
 import { closeAfterTest, cob, openScriptedPsp, TXID, type ScriptedPsp } from './scripted-psp.ts'
 
-// A PSP that lets nobody in without a client certificate. Certificates are made anew for each run, so that no key lies
-// in the repository and none ever expires; Node itself cannot make them.
+// A PSP that refuses clients without a certificate. Node cannot make certificates, so openssl makes them in each run:
+// no key is in the repository, and none expires.
 
 const PASSWORD = 'pfx-password-1234'
 const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
@@ -22,7 +22,7 @@ beforeAll(async () => {
   home = mkdtempSync(join(tmpdir(), 'guiche-mtls-'))
   for (const name of ['server', 'client', 'stranger']) makeCertificate(name)
   openssl('pkcs12', '-export', '-in', 'client.crt', '-inkey', 'client.key', '-out', 'client.pfx', '-passout', `pass:${PASSWORD}`,
-    // What older versions write by default, newer ones no longer read.
+    // Newer versions of openssl no longer read what older ones write by default.
     '-keypbe', 'AES-256-CBC', '-certpbe', 'AES-256-CBC', '-macalg', 'sha256') // prettier-ignore
   psp = await openScriptedPsp(() => ({ status: 200, json: cob() }), {
     tls: {

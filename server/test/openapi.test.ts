@@ -253,7 +253,7 @@ test('the service understands every example request of the reference', async () 
 
 const IMPORT = "import { env } from 'node:process'\n"
 type Sample = (request: ExampleRequest) => string
-/** Several samples as one program. */
+/** `join` makes one program of several samples. */
 const LANGUAGES: { name: string; sample: Sample; command: [string, ...string[]]; join: (codes: string[]) => string }[] =
   [
     {

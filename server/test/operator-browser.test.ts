@@ -28,7 +28,7 @@ test('an exception that is credited in the console leaves ledger, list and audit
   expect(await holdings(w)).toEqual({ cash: 73_50, suspense: 73_50 })
 
   await page.getByLabel('Creditar a uma conta').check()
-  // Found by the charge that the payer meant.
+  // The page offers the account of the charge that the payer meant.
   await page.getByRole('radio', { name: /^Loja/ }).check()
   await page.getByRole('button', { name: 'Revisar e confirmar' }).click()
   const dialog = page.getByRole('dialog', { name: 'Creditar esta conta?' })
@@ -37,7 +37,7 @@ test('an exception that is credited in the console leaves ledger, list and audit
   const act = dialog.getByRole('button', { name: 'Creditar a uma conta' })
   expect(await act.isDisabled()).toBe(true)
   await dialog.getByLabel('Motivo').fill(REASON)
-  // Money wants the password again after a while, and then goes on by itself.
+  // After a while, moving money needs the password again, and then goes on by itself.
   w.clock.advance(16 * 60_000)
   await act.click()
   await page.getByRole('dialog', { name: /senha/ }).getByLabel('Senha', { exact: true }).fill(PASSWORD)
@@ -50,7 +50,7 @@ test('an exception that is credited in the console leaves ledger, list and audit
   expect(await w.balanceCents(account.accountId)).toBe(73_50)
   expect(await w.differences()).toEqual([])
   await page.getByRole('link', { name: 'Exceções' }).first().click()
-  // At once, and not when the list looks by itself.
+  // The list is right at once, before it is read again by itself.
   await page.getByText('Nenhuma exceção pendente').waitFor()
   await page.goto(`${url}/operator/audit-log?action=exception.resolved`)
   await page.getByRole('row').filter({ hasText: 'Exceção resolvida' }).filter({ hasText: EMAIL }).waitFor()

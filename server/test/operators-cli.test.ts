@@ -9,7 +9,7 @@ import { world } from './world.ts'
 
 const ME = `console ${userInfo().username}`
 
-/** Commands live by the real clock, so the world's must show the same. */
+/** Commands use the real clock, so the world's clock is set to it. */
 async function terminal() {
   const w = await world()
   w.clock.advance(Date.now() - w.clock.now().getTime())

@@ -32,7 +32,6 @@ export async function makeOperatorKey(
   return { keyId, key: text }
 }
 
-/** The status and the body of an answer. */
 export async function ask(
   w: Pick<World, 'app'>,
   key: string,
@@ -48,7 +47,7 @@ export async function ask(
 
 export type Route = { method: 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE'; url: string }
 
-/** Every route under a prefix that the app itself says it has, so that no list has to be kept beside it. */
+/** Every route under a prefix, as the app itself lists them, so that no list has to be kept beside it. */
 export function apiRoutesOf(app: App, prefix = '/api'): Route[] {
   const way: string[] = []
   const lines = app.printRoutes({ commonPrefix: false }).split('\n')
@@ -65,7 +64,7 @@ export function apiRoutesOf(app: App, prefix = '/api'): Route[] {
   })
 }
 
-/** With something that looks like an id for each parameter. */
+/** The address with something that looks like an id for each parameter. */
 export function filledIn(url: string): string {
   return url.replaceAll(/:\w+/g, '7c9f6a1e-0c5e-4d0f-9a3b-2f6d1c8b4e57')
 }

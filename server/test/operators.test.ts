@@ -189,7 +189,7 @@ test('an e-mail is an account holder’s or an operator’s: the second role is 
     message: `The e-mail ${olga.email} is an operator’s, and an e-mail is one or the other: use another`,
   })
   expect(await w.count('users')).toBe(before)
-  // Whatever the code does, the schema stands behind it.
+  // Whatever the code does, the schema refuses it too.
   const second = `insert into operators (id, user_id, email, name, created_at)
     select gen_random_uuid(), user_id, email, name, created_at from accounts`
   await expect(w.pool.query(second)).rejects.toThrow('operators_user')

@@ -3,7 +3,7 @@ import { inflateSync } from 'node:zlib'
 import { expect } from 'vitest'
 import type { World } from './world.ts'
 
-// Reading pages and pictures, for the tests of what payers see.
+// Reads pages and pictures, for the tests of what payers see.
 
 type Answer = Awaited<ReturnType<World['app']['inject']>>
 
@@ -23,7 +23,7 @@ export function unescape(text: string): string {
   return text.replace(/&(lt|gt|quot|#39|amp);/g, (entity) => characters[entity]!)
 }
 
-/** Just enough of a PNG reader for one bit a pixel, and strict about everything else. */
+/** A minimal PNG reader for one bit per pixel. It is strict about everything else. */
 export function readPng(png: Buffer) {
   expect(png.subarray(0, 8).toString('latin1')).toBe('\x89PNG\r\n\x1a\n')
   const chunks = new Map<string, Buffer>()
@@ -38,7 +38,7 @@ export function readPng(png: Buffer) {
   return draw(width, height, (x, y) => (rows[y * stride + 1 + (x >> 3)]! & (0x80 >> (x & 7))) === 0)
 }
 
-/** Follows the pen: M is where a row begins, m skips light modules, h draws dark ones. */
+/** Draws the path of an SVG: M begins a row, m skips light modules, h draws dark ones. */
 export function drawSvg(svg: string) {
   const size = Number(/viewBox="0 0 (\d+) \1"/.exec(svg)![1])
   const dark = new Set<string>()
@@ -63,7 +63,7 @@ function draw(width: number, height: number, isDark: (x: number, y: number) => b
   return { width, height, data }
 }
 
-/** A reader of codes that shares nothing with the library that draws them: zbar-tools, which most machines lack. */
+/** zbar-tools reads codes and shares nothing with the library that draws them. Most machines lack it. */
 export const hasZbar = isRunnable('zbarimg')
 
 export function readWithZbar(png: Buffer): string {

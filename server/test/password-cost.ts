@@ -1,8 +1,8 @@
 import { onTestFinished } from 'vitest'
 import { ARGON2 } from '../src/domain/users/users.ts'
 
-// Hashing is slow on purpose, and tests hash a thousand passwords and recovery codes: in this process it is quick. What
-// the service uses, hashAsTheService() gives to the tests of it.
+// Hashing is slow on purpose, and tests hash a thousand passwords and recovery codes. So it is quick in this process.
+// Tests of the cost itself call hashAsTheService().
 
 const SERVICE = { ...ARGON2 }
 const QUICK = { memoryCost: 64, timeCost: 1 }

@@ -19,7 +19,7 @@ const ANA = 'ana.souza@lojadaana.example'
 const NAME = 'Loja da Ana'
 const NEW_PASSWORD = 'another horse, another battery'
 
-/** By the code that pages show in their own words. */
+/** Weak passwords, by the code of their refusal. */
 const WEAK: Record<string, string[]> = {
   password_too_simple: [
     'aaaaaaaaaaaa',
@@ -99,7 +99,7 @@ test('a weak password is refused wherever one is chosen: at sign-up, by a link, 
     const set = { kind: 'account' as const, email: ANA, password, reason: 'asked', publicUrl: 'https://guiche.example' }
     await expect(setPassword(w.ctx, set, CONSOLE)).rejects.toMatchObject({ code })
   }
-  // The link was not used up by that.
+  // The refusals did not use the link up.
   expect((await browser.post('auth/reset-password', { newPassword: NEW_PASSWORD, token })).statusCode).toBe(200)
 })
 
@@ -120,7 +120,7 @@ test('a password that was breached is refused wherever people choose one, and no
     expect([answer.statusCode, answer.json().code]).toEqual([400, 'password_too_common'])
   expect(service.asked).toEqual(Array(3).fill(`/range/${sha1(leaked).slice(0, 5)}`))
 
-  // Padding, and a service that fails: the password is as good as before.
+  // Neither padding in the answer nor a service that fails makes a password breached.
   for (const [broken, isTold] of [
     ['', false],
     ['padded', false],

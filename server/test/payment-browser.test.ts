@@ -12,12 +12,12 @@ import { hasZbar, readWithZbar } from './pages.ts'
 import { appWith, portOf, UNKNOWN_ID } from './requests.ts'
 import { until, world, type TestAccount, type World } from './world.ts'
 
-// The payment page as payers meet it: in a browser, while the bank, the notification and the settlement happen for
+// These tests use the payment page as payers do: in a browser, while the bank, the notification and the settlement are
 // real.
 
 useChromium()
 
-// For human eyes: `PICTURES=/tmp/pages npx vitest run test/payment-browser.test.ts`.
+// Saves pictures for people: `PICTURES=/tmp/pages npx vitest run test/payment-browser.test.ts`.
 const PICTURES = process.env['PICTURES']
 const PHONE = { viewport: { width: 390, height: 844 }, deviceScaleFactor: PICTURES ? 2 : 1, locale: 'pt-BR' }
 
@@ -40,7 +40,8 @@ test('a page that is open when its charge is paid turns by itself', async () => 
   expect(await page.getByText('Pedido 1042').isVisible()).toBe(true)
   expect(await page.locator('.qr, #code, #copy, form').count()).toBe(0)
   await expectAccessible(page, 'turned by itself')
-  // It was told, and did not look now and then: the page, its icon, the stream, and the page in its new state.
+  // The stream told the page, so it did not poll: it asked for itself, its icon, the stream, and itself in its new
+  // state.
   expect(requests.filter((path) => path !== '/icon.svg')).toEqual([link, `${link}/events`, link])
   expect(errors).toEqual([])
 })
@@ -69,7 +70,7 @@ test('the countdown goes by the server, ends in "do not pay", and then in the pr
   const { w, account, url } = await service()
   const charge = await w.deposit(account)
   const { page } = await visit(PHONE)
-  // A phone whose clock is years behind.
+  // The phone's clock is years behind.
   await page.clock.install({ time: new Date('2020-01-01T00:00:00Z') })
   await page.goto(`${url}/payment-link/${charge.paymentLinkId}`)
   const left = page.locator('#left')
@@ -137,7 +138,7 @@ test('without scripts the page is whole: it can be paid from, and reloads until 
   expect(await page.locator('#copy').isVisible()).toBe(false)
   expect(await page.locator('#left').isVisible()).toBe(false)
 
-  // The same page in another tab, where ten seconds are one.
+  // The same page in another tab reloads every second instead of every ten.
   const other = await page.context().newPage()
   const waits = new Set<string>()
   await other.route(page.url(), async (route) => {
@@ -192,14 +193,15 @@ test('a page out of sight lets go of its stream, and looks as soon as it is seen
   await letGo
   await settled(w, account, charge)
   await expectHeading(page, 'Aguardando pagamento')
-  // It looks, and does not wait for a stream.
+  // The page asks for its state, and does not wait for a stream.
   await page.route('**/events', (route) => route.abort())
   await show(false)
   await expectHeading(page, 'Pagamento confirmado')
   expect(await page.locator('#left').count()).toBe(0)
 })
 
-// Each state in both schemes, with the languages taking turns; for pictures, all of them.
+// Each state is shown in both colour schemes, in one language after the other. For pictures, it is shown in all of
+// them.
 test('every state is accessible and fits, in light and dark, in each language, from 320 pixels up', async () => {
   const { w, account, url } = await service()
   const states = Object.entries(await oneOfEach(w, account))
@@ -210,7 +212,7 @@ test('every state is accessible and fits, in light and dark, in each language, f
         const what = `${name} ${colorScheme} ${lang}`
         await page.setViewportSize({ width: 390, height: 844 })
         await page.goto(`${url}/payment-link/${id}?lang=${lang}`)
-        // In the dark these are the same elements in other colours.
+        // In the dark scheme the elements are the same, and only their colours differ.
         await expectAccessible(page, what, colorScheme === 'dark' ? ['color-contrast'] : undefined)
         for (const width of [320, 390, 1440]) {
           await page.setViewportSize({ width, height: width > 500 ? 900 : 844 })
@@ -276,7 +278,7 @@ test('phones read the code from the screen, light and dark, large and small', as
   }
 })
 
-// ---- The service, with what makes payments arrive ----
+// ---- The service with the workers that make payments arrive ----
 
 async function service(): Promise<{ w: World; account: TestAccount; url: string }> {
   const w = await world()
@@ -290,14 +292,14 @@ async function service(): Promise<{ w: World; account: TestAccount; url: string 
   return { w, account, url }
 }
 
-/** A payment that no notification announced. */
+/** Pays and settles a charge without a notification. */
 async function settled(w: World, account: TestAccount, charge: Charge): Promise<void> {
   await w.sandbox.faults({ dropNotifications: true })
   await w.sandbox.pay({ emv: charge.emv })
   await queryDeposit(w.ctx, account.accountId, charge.paymentLinkId)
 }
 
-/** Resolves when the page hears what happens. */
+/** Opens the page, and resolves when its stream is connected. */
 async function openListening(page: Page, url: string): Promise<void> {
   const listening = page.waitForResponse((response) => response.url().endsWith('/events') && response.ok())
   await page.goto(url)

@@ -13,7 +13,7 @@ import { OPERATOR } from './refund-steps.ts'
 import { appWith, get, portOf, UNKNOWN_ID } from './requests.ts'
 import { patient, until, world, type World } from './world.ts'
 
-// The stream behind an open payment page, read as a browser reads it: from a socket, while it is open.
+// These tests read the stream behind an open payment page as a browser does: from a socket, while it is open.
 
 test('a stream tells the status at once and again when the charge ends, and is over then', async () => {
   const w = await listening()
@@ -80,7 +80,7 @@ test('the checkout of a shop may follow a charge from its own origin, and read w
   expect(stream.headers['access-control-allow-credentials']).toBeUndefined()
   const missing = await w.app.inject(`/payment-link/${UNKNOWN_ID}/events`)
   expect(missing.headers['access-control-allow-origin']).toBe('*')
-  // The page itself stays with its own origin.
+  // The page itself cannot be read from another origin.
   const page = await w.app.inject(`/payment-link/${charge.paymentLinkId}`)
   expect(page.headers['access-control-allow-origin']).toBeUndefined()
 })
@@ -110,7 +110,7 @@ test('one address has at most 50 streams, and a place is free again when its str
   await refused.over()
   expect(JSON.parse(refused.text())).toEqual({ success: false, error: 'Too many open payment pages' })
   expect((await follow(w.app, charge, { 'x-forwarded-for': '203.0.113.8' })).status).toBe(200)
-  // A whole /64 is one customer's.
+  // A whole /64 counts as one visitor, because it belongs to one customer.
   const six = Array.from({ length: 51 }, (_, host) => ({ 'x-forwarded-for': `2001:db8:1:2::${host.toString(16)}` }))
   const statuses = (await Promise.all(six.map((headers) => follow(w.app, charge, headers)))).map((one) => one.status)
   expect(statuses.filter((status) => status === 429)).toHaveLength(1)
@@ -123,7 +123,7 @@ test('a process has a bound of its own, refuses beyond it, and serves everybody 
   const w = await listening({ maxStreams: 3, maxInFlight: 1 })
   const account = await w.account()
   const charge = await w.deposit(account)
-  // Three that stay open do not count as requests in flight, of which this process takes one.
+  // Three open streams do not count as requests in flight, of which this process takes one.
   for (let count = 0; count < 3; count++) expect((await follow(w.app, charge)).status).toBe(200)
   const refused = await follow(w.app, charge)
   expect([refused.status, refused.headers['retry-after']]).toEqual([503, '10'])
@@ -148,7 +148,7 @@ test('a stop ends all streams at once, also that of a reader who has stopped rea
   const w = await listening()
   const charge = await w.deposit(await w.account())
   const stream = await follow(w.app, charge)
-  // Sends a request and never reads a byte of the answer.
+  // This client sends a request and never reads a byte of the answer.
   const deaf = connect(portOf(w.app), '127.0.0.1')
   deaf.on('error', () => {})
   deaf.pause()
@@ -177,7 +177,7 @@ test('a thousand open pages cost the database a question now and then, and every
 
   const questions = countQueries(w)
   const began = performance.now()
-  // Half are paid here, and half elsewhere.
+  // This process settles half of the payments, and another process the other half.
   const payments = paid.map(({ payment }) => payment)
   const other = await w.anotherProcess()
   await settleAll(w, payments.slice(0, 20))
@@ -186,7 +186,7 @@ test('a thousand open pages cost the database a question now and then, and every
   const seconds = (performance.now() - began) / 1000
 
   for (const stream of streams) expect(stream.statuses()).toEqual(['PENDING', 'COMPLETED'])
-  // Two looks a second, whoever watches; what this process settled itself needs none.
+  // The watch looks twice a second, however many pages are open. What this process settled itself needs no look.
   expect(questions.ofWatch()).toBeGreaterThan(0)
   expect(questions.ofWatch()).toBeLessThanOrEqual(seconds * 2 + 2)
 })
@@ -241,7 +241,7 @@ test('an open payment page is told of held money at once, and again when it is d
     { status: 'PENDING', heldValue: 90_00 },
     { status: 'PENDING', keptValue: 90_00 },
   ])
-  // Who opens the page now is told the same first.
+  // A page that is opened now is told the same first.
   const later = await follow(w.app, charge)
   await later.told([{ status: 'PENDING', keptValue: 90_00 }])
   expect(stream.statuses()).toEqual(['PENDING', 'PENDING', 'PENDING'])
@@ -298,7 +298,7 @@ async function settleAll({ ctx }: Pick<World, 'ctx'>, payments: ReceivedPayment[
   await Promise.all(payments.map((payment) => ctx.settlements.add([payment])))
 }
 
-/** Counts the looks of the watch, and can make one fail. */
+/** Counts the statements of the watch, and can make one fail. */
 function countQueries(w: World) {
   const query = w.pool.query.bind(w.pool) as (...args: unknown[]) => Promise<unknown>
   let [count, failures] = [0, 0]

@@ -78,7 +78,7 @@ test('each state is unmistakable, and only a pending charge can be paid from its
       state,
       !isPayable && state !== 'COMPLETED',
     ])
-    // Only a page whose state may still change looks again, by script or without.
+    // Only a page whose state may still change asks again, by script or by reloading.
     const isOpen = state === 'PENDING' || state === 'CLOSING'
     expect([state, page.body.includes('<script>'), page.body.includes('http-equiv="refresh"')]).toEqual([
       state,
@@ -180,7 +180,7 @@ test('a payment that was given back is not shown as a success', async () => {
   ])
 })
 
-// 242 characters are the longest code that the central bank's rules make, with each of its fields at its longest.
+// By the central bank's rules, a code has at most 242 characters, with each of its fields at its longest.
 test('the whole page is one answer of less than 20 kB, also with the longest code and texts that there can be', async () => {
   const w = await world()
   const account = await w.account()
@@ -249,7 +249,7 @@ test('the switch on the page is stronger than the browser’s wish, and nonsense
       language,
       true,
     ])
-    // A link to each of the others.
+    // The page links to each of the other languages.
     const links = [...page.body.matchAll(/<a href="\?lang=([\w-]+)" lang="\1"/g)].map(([, to]) => to)
     expect(links).toEqual(['pt-BR', 'en', 'es'].filter((other) => other !== language))
   }
@@ -266,9 +266,9 @@ test('amounts and times are written in the way of the reader’s region', async 
     ['en-GB', '', 'R$1,234,567.89', '3 Mar 2026, 09:00'],
     ['es-AR', '', 'R$ 1.234.567,89', '3 mar 2026, 9:00'],
     ['es-ES', '', '1.234.567,89 R$', '3 mar 2026, 9:00'],
-    // The chosen language has no wish of its own to go by.
+    // The browser names no region for the chosen language, so the language's default applies.
     ['en-GB', '?lang=es', 'R$ 1.234.567,89', '3 mar 2026, 9:00'],
-    // No region, or none that exists.
+    // These languages have no region, or one that does not exist.
     ['en', '', 'R$1,234,567.89', 'Mar 3, 2026, 9:00 AM'],
     ['en-x-odd', '', 'R$1,234,567.89', 'Mar 3, 2026, 9:00 AM'],
     ['es-000', '', 'R$', '3 mar 2026'],

@@ -26,7 +26,7 @@ test('the button pays the charge at the sandbox bank and leads back to the page,
   const { charge: after } = await queryDeposit(w.ctx, account.accountId, charge.paymentLinkId)
   expect(after.status).toBe('COMPLETED')
 
-  // Pressed again, by a second finger or the browser's way back: nothing more is paid.
+  // Pressing the button again, by a second tap or after going back, pays nothing more.
   expect((await press(w, charge.paymentLinkId)).statusCode).toBe(303)
   expect(await w.count('payments')).toBe(1)
   expect((await w.sandbox.stats()).calls['POST /bank/pay']).toBe(1)
@@ -38,7 +38,7 @@ test('what the bank refuses leads back to the page, and a bank that is away is a
   const w = await world()
   const account = await w.account()
   const charge = await w.deposit(account)
-  // Paid at the bank, and not known here yet.
+  // The charge is paid at the bank, and we do not know it yet.
   await w.sandbox.pay({ emv: charge.emv })
   expect((await press(w, charge.paymentLinkId)).statusCode).toBe(303)
 

@@ -11,14 +11,14 @@ import { freePort } from '../../scripts/free-port.mjs'
 const PATH = process.env['PGBOUNCER_PATH'] ?? '/usr/sbin/pgbouncer'
 const LISTENS_WITHIN_MS = 30_000
 
-/** Why there is none to test with. */
+/** The reason to skip tests with PgBouncer, or undefined if it is installed. */
 export const NO_PGBOUNCER = existsSync(PATH)
   ? undefined
   : `there is no PgBouncer at ${PATH}: install it (apt-get install pgbouncer), or set PGBOUNCER_PATH`
 
 export type PoolMode = 'transaction' | 'session' | 'statement'
 
-/** In front of all databases of a PostgreSQL that listens at a socket. Most of PgBouncer's defaults hold. */
+/** Starts PgBouncer in front of a PostgreSQL that listens on a socket. Most of PgBouncer's defaults apply. */
 export async function launchPgBouncer(
   clusterUrl: string,
   { directory, mode, connectQuery }: { directory: string; mode: PoolMode; connectQuery?: string },

@@ -77,7 +77,7 @@ test('rows of processes that ended a day ago are purged, and no others', async (
 
 test('a process learns with its renewals how many others there are, and is not alone before the first', async () => {
   const w = await world()
-  // The world is a process itself.
+  // The world itself counts as a process.
   const one = await join(w)
   expect(one.running()).toBe(2)
   const other = await join(w)

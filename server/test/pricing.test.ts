@@ -37,7 +37,7 @@ test('half a cent is rounded up, and less is rounded down', () => {
   expect([49, 50, 149, 150, 151].map((value) => price(value).feeCents)).toEqual([0, 1, 1, 2, 2])
 })
 
-// The oracle compares twice the remainder with the divisor, all in bigint: nothing in it can round by accident.
+// The expected fee compares twice the remainder with the divisor, all in bigint, so it cannot round by accident.
 test('the proportional fee is exact and half up for every value and rate', () => {
   // Multiples of 50 at common rates end in half a centavo as often as not.
   const anyValue = fc.oneof(
@@ -56,8 +56,7 @@ test('the proportional fee is exact and half up for every value and rate', () =>
   )
 })
 
-// Past nine thousand million million a float skips every other number: this product is rounded to the next half
-// centavo.
+// Above 2^53 a float skips every other number, so this product is rounded to the next half centavo.
 test('the fee of the largest values is exact where a float is a centavo off', () => {
   const [value, feeBps] = [999_999_995_001, 9_999]
   expect(Math.floor((value * feeBps + 5_000) / 10_000)).toBe(999_899_995_002)

@@ -170,7 +170,7 @@ test('an account in use, with a balance or with anything under way is not erased
     w.clock.now(),
   ])
   expect(await why()).toMatch(/^a refund is in progress/)
-  // The process renews its presence every two seconds.
+  // The table of processes is left out: this one renews its presence every two seconds.
   const before = await everything(w, { without: 'processes' })
   expect(await eraseAccount(w.ctx, CONSOLE, account, 'letter')).toMatchObject({ refusal: expect.any(String) })
   expect(await everything(w, { without: 'processes' })).toBe(before)
@@ -192,7 +192,7 @@ test('a balance that was paid out elsewhere stays in the books, and the audit lo
   expect(await w.differences()).toEqual([])
 })
 
-// Both wait for the row, and get it in the order in which they asked.
+// Both wait for the row of the account, and get it in the order in which they asked.
 test('an account that is resumed while it is being erased stays erased', async () => {
   const w = await world({ settings: { refunds: REFUNDS } })
   const { account } = await suspended(w)
@@ -244,7 +244,7 @@ test('an export is one JSON document with all that is stored of the account, pag
   const { account } = await lived(w)
   const stranger = await w.account()
   await w.deposit(stranger)
-  // More than a page of rows.
+  // These are more rows than fit in one page.
   const rows = 1_201
   await w.pool.query(
     `insert into audit_log (at, actor_kind, actor, action, subject, account_id, details)
@@ -284,7 +284,7 @@ function envOf(w: World): Record<string, string> {
 
 test('account export prints the document, and account erase asks for --yes where nobody can answer', async () => {
   const w = await world({ settings: { refunds: REFUNDS } })
-  // Commands live by the real clock, so the world's must show the same.
+  // Commands use the real clock, so the world's clock is set near it.
   w.clock.advance(Date.now() - 20 * MINUTE_MS - w.clock.now().getTime())
   const { account } = await suspended(w)
   const env = envOf(w)
@@ -360,7 +360,7 @@ test('an operator cancels the open charges of a suspended account, and can then 
   const done = await guiche('cancel-charges')
   expect([done.code, done.stdout, done.stderr]).toEqual([0, `${account.email}: 1 charge canceled\n`, ''])
   const statusOf = async ({ id }: Charge) => (await readCharge(w.ctx, id)).status
-  // The bank does not withdraw what was paid. It is credited.
+  // The bank does not withdraw a charge that was paid, so that charge is credited.
   expect([await statusOf(open), await statusOf(paid)]).toEqual(['CANCELED', 'COMPLETED'])
   expect(await w.count('audit_log', `action = 'account.charges_canceled' and reason = 'closed'`)).toBe(1)
   expect((await guiche('erase', '--paid-out', '--yes')).code).toBe(0)

@@ -22,8 +22,8 @@ export type ServerProcess = {
 }
 
 /**
- * Starts a program that ends with the test, and with it all that it starts: it leads a process group. The group is
- * noted, so that the end of the run finds it if the test could not end it.
+ * Starts a program that ends with the test, together with everything that it starts: it leads a process group. The
+ * group is noted, so that the end of the run can end it if the test could not.
  */
 export function startChild(
   program: string,
@@ -87,7 +87,7 @@ export async function startServer(env: Record<string, string>, cli = CLI, args: 
 
 export type Ran = { code: number; stdout: string; stderr: string }
 
-/** Runs a command to its end, in this process: all but what only a process has, for which there is runProcess. */
+/** Runs a command to its end, in this process. Use runProcess for what only a process of its own shows. */
 export async function runCli(args: string[], env: Record<string, string>, input = ''): Promise<Ran> {
   const output = { stdout: '', stderr: '' }
   const code = await runCommand(args, {
@@ -129,7 +129,7 @@ export function preparedHome(): string {
   return home
 }
 
-/** Removed after the test, and a database that still runs in it is ended. */
+/** The path of a home that is removed after the test. A database that still runs in it is ended. */
 function newHome(): string {
   const home = join(inject('scratch'), `home-${randomBytes(6).toString('hex')}`)
   onTestFinished(async () => {
@@ -139,7 +139,7 @@ function newHome(): string {
   return home
 }
 
-/** What the machine needs, and none of the developer's own settings. */
+/** The variables that programs need, and none of the developer's own settings. */
 function cleanEnv(): Record<string, string> {
   const { PATH = '', HOME = '', TMPDIR } = process.env
   return { PATH, HOME, ...(TMPDIR && { TMPDIR }) }

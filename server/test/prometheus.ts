@@ -7,7 +7,7 @@ import { until } from './world.ts'
 
 // A real Prometheus, from Debian's package. Without one its tests are skipped and say so.
 
-/** Why there is none to test with. */
+/** The reason to skip tests with Prometheus, or undefined if it is installed. */
 export const NO_PROMETHEUS = isInstalled('prometheus')
   ? undefined
   : 'there is no prometheus on this machine: install it (apt-get install prometheus)'
@@ -17,7 +17,7 @@ export type Prometheus = {
   firing(): Promise<string[]>
   /** The first value of a query, if it has one. */
   query(expr: string): Promise<number | undefined>
-  /** Whether any series of the last minutes fits. */
+  /** Whether any series of the last minutes matches. */
   hasSeries(selector: string): Promise<boolean>
 }
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { makeOwnBuckets } from '../src/base/token-buckets.ts'
 import { makeRateLimit, rateOf, type RateLimitCall } from '../src/providers/http/limits.ts'
 
-// Sleeping is moving the clock, so that waiting costs the test no time.
+// Sleeping only moves the clock, so waiting costs the test no time.
 function setUp(options: { callsPerSecond: number; maxWaiting?: number }) {
   const clock = { ms: 0 }
   const rateLimit = makeRateLimit({
@@ -102,7 +102,7 @@ test('no rate is no limit', async () => {
 test('while one account floods, the call of another goes out at once', async () => {
   const { clock, take, flood, served } = setUp({ callsPerSecond: 10, maxWaiting: 200 })
   const posts = flood(130, 'alice')
-  // The reserve is what makes it at once: the flood uses up the rest of the bucket and every token after it.
+  // The reserve makes that possible: the flood uses up the rest of the bucket and every token after it.
   for (const priority of ['write', 'read'] as const) {
     const beforeMs = clock.ms
     expect(await take('bob', { priority })).toBe(true)
@@ -181,7 +181,7 @@ test('one account alone has the whole rate', async () => {
   const { flood, served } = setUp({ callsPerSecond: 10 })
   await Promise.all(flood(30, 'alice'))
   const sentAtMs = served.map(({ atMs }) => atMs)
-  // All but the reserve at once, which fills up meanwhile.
+  // All but the reserve goes out at once, and the reserve fills up meanwhile.
   expect(sentAtMs.filter((ms) => ms === 0)).toHaveLength(8)
   expect(sentAtMs.slice(8)).toEqual(Array.from({ length: 22 }, (_, index) => (index + 1) * 100))
 })
@@ -215,7 +215,7 @@ test('at the bound, the account with most calls waiting gives up its newest one 
   const others = [take('bob'), take('bob')]
   expect(await waiting[3]).toBe(false)
   expect(await waiting[2]).toBe(false)
-  // Two each: whoever comes now waits for no more than these do.
+  // Each account now has two waiting calls, so a third call of bob's takes no place from alice.
   expect(await take('bob')).toBe(false)
   expect(await Promise.all([...waiting.slice(0, 2), ...others])).toEqual([true, true, true, true])
 })

@@ -60,7 +60,7 @@ test('a kind of old rows that cannot be deleted keeps no other from it, and is a
   expect(await failing()).toMatchObject({ attempts: 0 })
 })
 
-/** In a connection of its own, with the settings of the database. */
+/** Runs SQL on a connection of its own, with the settings of the database. */
 async function inSession(w: World, sql: string): Promise<{ bounds: string }[]> {
   const client = new pg.Client(readDatabaseUrl(w.directUrl))
   await client.connect()

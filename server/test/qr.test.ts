@@ -26,7 +26,7 @@ test('the QR code of a charge is read back as its copy-and-paste code, in every 
   expect(decodeQR(drawSvg(page.body.split('class="qr"')[1]!))).toBe(charge.emv)
 })
 
-// Needs zbar-tools; the test above reads the same images with the library that drew them.
+// This needs zbar-tools. The test above reads the same images with the library that drew them.
 test.skipIf(!hasZbar)('a reader that we did not write agrees', async () => {
   const w = await world()
   const charge = await w.deposit(await w.account())
@@ -82,7 +82,7 @@ test('only a paid charge may lack its code, and then no page and no image shows 
   const account = await w.account()
   const { charge, payment } = await w.paidCharge({ account })
   await expect(w.pool.query('update charges set emv = null')).rejects.toThrow('violates check constraint')
-  // As if the answer to the creation never came, and the payment did.
+  // As if the answer to the creation had been lost, and the payment had arrived.
   await w.pool.query(`update charges set status = 'OPENING', emv = null`)
   await w.ctx.settlements.add([payment])
   const api = { headers: bearer(account.key) }

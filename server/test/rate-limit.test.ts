@@ -41,7 +41,7 @@ test('the refusals of a key that goes on and on wait, and those of nobody else d
   expect([waiting.length, isAnswered]).toEqual([1, false])
   waiting[0]!()
   await late
-  // However many wait, a bound keeps their memory small: the next is answered at once.
+  // A bound on how many refusals wait keeps memory small: the next one is answered at once.
   for (let refusal = 0; refusal < 1_000; refusal++) void delay('flooding', now)
   await delay('flooding', now)
   expect(waiting).toHaveLength(1_001)
@@ -125,7 +125,8 @@ test('the limiter holds a bounded number of keys', () => {
   const now = new Date(0)
   expect([limit('first', now)?.isAdmitted, limit('first', now)?.isAdmitted]).toEqual([true, false])
   for (let key = 0; key < 10_000; key++) limit(`key ${key}`, now)
-  // Forgotten, and so as good as new: the price of a bound, paid only by a key that was idle for ten thousand others.
+  // The limiter has forgotten the first key, so it is admitted again. That is the price of a bound, and only a key that
+  // was idle for ten thousand others pays it.
   expect(limit('first', now)?.isAdmitted).toBe(true)
 })
 

@@ -12,7 +12,7 @@ import { until, world, type TestAccount, type World } from './world.ts'
 
 const NET_CENTS = 49_50
 
-/** The bank, which counts what it is asked. `shows` decides what its list shows. */
+/** Counts what the bank is asked. `shows` decides which payments its list has. */
 function watchBank(w: Pick<World, 'ctx'>, shows: (payment: ReceivedPayment) => boolean = () => true) {
   const bank = w.ctx.providers[0]!
   const asked = { lists: 0, lastFrom: new Date(0), charges: [] as string[], payments: [] as string[] }
@@ -35,7 +35,7 @@ function watchBank(w: Pick<World, 'ctx'>, shows: (payment: ReceivedPayment) => b
   return asked
 }
 
-/** Paid at the bank, and nobody was told. */
+/** Makes charges that are paid at the bank without a notification. */
 async function paidCharges(w: World, account: TestAccount, count: number): Promise<string[]> {
   const charges = await openCharges(w, account, count)
   for (const { emv } of charges) await w.sandbox.pay({ emv })
@@ -132,7 +132,7 @@ test('a worker that was stopped and started again in one process follows hints u
     await worker.stop()
   }
   expect(await w.count('checks')).toBe(0)
-  // While none runs, hints wait in the queue, due at once.
+  // While no worker runs, hints wait in the queue and are due at once.
   const { payment } = await w.paidCharge({ account })
   await hint(w, [payment.txid!])
   expect(await w.count('checks', 'claim is not null')).toBe(0)
@@ -357,7 +357,7 @@ test('a process that stops makes the hints due that it has not asked about', asy
   await stopped
   expect(asked).toBe(64)
   expect(await w.balanceCents(account.accountId)).toBe(64 * NET_CENTS)
-  // Nobody asked, so that is no attempt.
+  // The bank was not asked about these, so that is no attempt.
   expect(await w.count('checks', 'attempts = 0')).toBe(16)
   const other = await w.anotherProcess()
   const asks = watchBank(other)
@@ -366,7 +366,7 @@ test('a process that stops makes the hints due that it has not asked about', asy
   expect(await w.balanceCents(account.accountId)).toBe(80 * NET_CENTS)
 })
 
-// The database refuses to delete checks, so a settlement that ends one in its own transaction is undone with it.
+// The database refuses to delete checks. A settlement that ends a check in its own transaction is undone with it.
 test('a check ends in the transaction that settles its payment', async () => {
   const w = await world()
   const account = await w.account()

@@ -16,10 +16,7 @@ const FEE_CENTS = 50
 const CHUNK = 1_000
 const PAYERS = 64
 
-/**
- * PENDING charges of R$ 50,00 in any number, without asking the bank for each: it takes money for a txid that it does
- * not know.
- */
+/** Inserts PENDING charges of R$ 50,00 without asking the bank: it takes money for a txid that it does not know. */
 export async function makeCharges(w: World, account: TestAccount, count: number): Promise<string[]> {
   const now = w.clock.now()
   const charges = Array.from({ length: count }, () =>
@@ -43,7 +40,7 @@ export async function makeCharges(w: World, account: TestAccount, count: number)
   return charges.map(({ id }) => id)
 }
 
-/** With an id that fits, as openDeposit() makes it. */
+/** A charge with a valid id, as openDeposit() makes it. */
 export function newCharge(
   w: World,
   { valueCents, ...rest }: { accountId: string; valueCents: number; feeCents: number },
@@ -62,14 +59,14 @@ export function newCharge(
   return { ...facts, id, provider: 'sandbox', createdAt, openingInstance: w.ctx.instance }
 }
 
-/** A code of the right shape, though the bank never heard of it. */
+/** A code of the right shape, which the bank does not know. */
 export function codeFor(chargeId: string, amountCents: number): string {
   return encodeBrCode({ location: `localhost/${chargeId}`, merchantName: 'Loja', merchantCity: 'Recife', amountCents })
 }
 
-/** Pays each charge once. Nobody is told: the bank has no address of ours. */
+/** Pays each charge once. Nobody is notified: the bank has no address of ours. */
 export async function payAll(w: World, txids: string[], options: { everyMs?: number } = {}): Promise<void> {
-  // Straight to the socket: ten thousand calls of fetch() take longer than what is tested.
+  // This uses sockets directly: ten thousand calls of fetch() take longer than what is tested.
   const bank = new Pool(w.sandbox.url, { connections: 8, pipelining: 8 })
   const pay = async (txid: string) => {
     const body = JSON.stringify({ txid, amountCents: VALUE_CENTS })
@@ -89,7 +86,7 @@ export async function payAll(w: World, txids: string[], options: { everyMs?: num
   await bank.close()
 }
 
-/** The sandbox, read in pages of a few payments. */
+/** A provider that reads the sandbox in pages of `pageSize` payments. */
 export function smallPages(w: World, pageSize: number, timings: Partial<ApiPixTimings> = {}): Provider {
   const provider = makeApiPix({
     name: 'sandbox',
@@ -107,7 +104,7 @@ export function smallPages(w: World, pageSize: number, timings: Partial<ApiPixTi
   return provider
 }
 
-/** Rounds of the worker until there is nothing to catch up with. */
+/** Runs rounds of the worker until there is nothing to catch up with. */
 export async function sweepAll(w: World, provider: Provider = w.ctx.providers[0]!): Promise<void> {
   const sweeping = { windowSize: makeWindowSize() }
   while ((await reconcileDue(w.ctx, provider, sweeping)) === 'more');

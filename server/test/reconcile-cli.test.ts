@@ -79,7 +79,7 @@ test('the running service sweeps by itself, and credits what nobody told it', as
   expect(await server.end('SIGTERM')).toBe(0)
 })
 
-// ---- The bar ----
+// ---- The progress bar ----
 
 test('on a terminal the bar is drawn over itself, and elsewhere a line tells now and then that it goes on', () => {
   for (const isTTY of [true, false]) {

@@ -12,7 +12,7 @@ const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
 
-/** The hour around the test's noon, as seen some days later. */
+/** Compares the hour around the test's noon. */
 async function compare(w: World, providers = w.ctx.providers): Promise<DayComparison> {
   const { comparisons } = await reconcileWindow({ ...w.ctx, providers }, OPERATOR, HOUR)
   expect(comparisons).toHaveLength(1)
@@ -191,7 +191,7 @@ test('money that was given back at the bank without us is named until the operat
   const { payment } = await w.paidCharge()
   const [provider] = w.ctx.providers
   await provider!.refund({ endToEndId: payment.endToEndId, refundId: 'window7', amountCents: 5_00 })
-  w.clock.advance(200) // the bank is done by its clock
+  w.clock.advance(200) // by now the bank has made the refund
   expect(await provider!.findPayment(payment.endToEndId)).toMatchObject({ refunds: [{ status: 'done' }] })
   for (const settledCount of [1, 0]) {
     const comparison = await compare(w)
@@ -222,7 +222,7 @@ test('however much differs, a hundred are named and all are counted', async () =
   expect(differences).toHaveLength(100)
 })
 
-// ---- Whose, and when ----
+// ---- Which providers, and which window ----
 
 test('several providers are compared each for itself, or one alone', async () => {
   const w = await world()
@@ -248,7 +248,7 @@ test.each([
 
 const DAY = { from: new Date('2026-03-02T03:00:00Z'), to: new Date('2026-03-03T03:00:00Z') }
 
-/** The sandbox, with something else in its list. */
+/** The sandbox, with its list changed. */
 function telling(w: World, change: (page: ReceivedPayment[]) => ReceivedPayment[]): Provider {
   const [provider] = w.ctx.providers
   return {

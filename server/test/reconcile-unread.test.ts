@@ -15,7 +15,7 @@ const e2e = (name: string) => `E12345678202603021200${name.padEnd(11, '0')}`
 
 type Pix = Record<string, unknown>
 
-/** A bank that lists what the test puts there, where it is asked for. `at` is the time that it filters by. */
+/** A bank that lists the entries that the test puts into `list`. It filters them by `at`. */
 async function bankWith(list: Pix[]) {
   const w = await world()
   const psp = await openScriptedPsp(({ path }) => {
@@ -73,7 +73,7 @@ test('entries of a bank’s list that cannot be read are named, and everything e
   expect(await sweptUntil(w)).toEqual(w.clock.now())
   expect(provider.health().breaker).toBe('closed')
   expect(await w.ctx.metrics.unread.get()).toMatchObject({ values: [{ value: 2, labels: { provider: 'sandbox' } }] })
-  // The one that has an id is asked about until it can be read, and the bank is not at fault for it.
+  // The entry with an id is checked until it can be read, and the bank is not at fault for it.
   const asked = async () => (await w.count('checks', `subject = '${e2e('noamount')}'`)) === 1
   for (let round = 0; round < 8; round++) {
     expect(await asked()).toBe(true)
@@ -115,7 +115,7 @@ test('a list of which the most part cannot be read keeps the cursor, until an ad
   w.clock.advance(HOUR_MS)
   await sweepAll(w)
   expect(await sweptUntil(w)).toEqual(began)
-  // With as many that can be read, the list is still the list that we know.
+  // Once as many entries can be read, the list counts as one that we know.
   for (let n = 0; n < 101; n++) list.push({ endToEndId: e2e(`m${n}x`), valor: '50.00', horario })
   w.clock.advance(HOUR_MS)
   await sweepAll(w)
@@ -128,7 +128,7 @@ test('a Pix that the bank dates outside the window it lists it for is booked, co
   const { w } = await bankWith(list)
   const account = await w.account()
   const [txid, next] = await makeCharges(w, account, 2)
-  // Local time with a "Z" that says otherwise.
+  // This is local time, although its "Z" says otherwise.
   const pix = { endToEndId: e2e('local'), txid, valor: '50.00', horario: '2026-03-02T09:00:30Z' }
   list.push({ ...pix, at: '2026-03-02T12:00:30Z' })
   w.clock.advance(HOUR_MS)
@@ -166,7 +166,7 @@ test('a refund that cannot be read is named by log, closing and audit, and the o
   const fields = { endToEndId: e2e('back'), text: expect.stringContaining('its refund odd ') }
   expect(w.logged).toContainEqual(expect.objectContaining({ level: 'error', fields: expect.objectContaining(fields) }))
 
-  // A refund that our books have is not missing at the bank because it cannot be read.
+  // A refund in our books that cannot be read at the bank does not count as missing there.
   pix.devolucoes = [
     { ...good, status: 'DEVOLVIDA_EM_PARTE' },
     { ...good, id: 'odd', valor: '7,00' },

@@ -21,7 +21,7 @@ const dueIn = (ctx: Context, provider = ctx.providers[0]!) => reconcileDue(ctx, 
 
 // ---- What notifications missed ----
 
-// prove/many.mjs does it with ten thousand, in pages of a thousand.
+// prove/many.mjs does the same with ten thousand payments, in pages of a thousand.
 test('with every notification lost, a thousand payments are credited once each, and cost the bank ten questions', async () => {
   const w = await world()
   const account = await w.account()
@@ -40,7 +40,7 @@ test('with every notification lost, a thousand payments are credited once each, 
   expect(await w.count('charges', `status = 'COMPLETED' and not paid_late`)).toBe(1_000)
   expect(await w.balanceCents(account.accountId)).toBe(1_000 * 49_50)
 
-  // They are listed again, because each sweep reaches back a little, and are known.
+  // Each sweep reaches back a little, so the payments are listed again, and are known.
   w.clock.advance(MINUTE_MS)
   expect(await dueIn(w.ctx, provider)).toBe('idle')
   expect((await w.sandbox.stats()).calls['GET /pix']).toBe(20)
@@ -114,7 +114,7 @@ test('a long outage is caught up in steps of at most a day that leave nothing ou
     expect(round).toBeLessThan(30)
     await reconcileDue(w.ctx, watched, sweeping)
   }
-  // After the last step days are closed, for which the bank is asked again.
+  // After the last step, days are closed, and the bank is asked about them again.
   const sweeps = windows.slice(0, 1 + windows.findIndex(({ to }) => to.getTime() === w.clock.now().getTime()))
   expect(sweeps.length).toBeGreaterThanOrEqual(10)
   expect(sweeps[0]!.from.getTime()).toBe(began - 10 * MINUTE_MS)
@@ -126,7 +126,7 @@ test('a long outage is caught up in steps of at most a day that leave nothing ou
   expect(await w.balanceCents(account.accountId)).toBe(10 * 49_50)
 })
 
-/** Lets the sweep begin without sweeping, and tells from when on. */
+/** Begins the sweep of the provider without sweeping, and returns when it begins. */
 async function claimlessBeginning(ctx: Context): Promise<Date> {
   const sweep = await claimSweep(ctx, 'sandbox')
   await ctx.pool.query('update sweeps set due_at = $1, claim = null', [ctx.now()])
@@ -214,7 +214,7 @@ test('a sweep keeps no page in memory that it has booked, however long the list 
   await reconcileDue(w.ctx, watched, { windowSize: makeWindowSize(), signal })
   expect(await w.count('payments')).toBe(100)
   expect(kept).toHaveLength(10)
-  // The page that is being read, and those that a step of the loop still holds.
+  // These are the page that is being read, and those that a step of the loop still holds.
   expect(Math.max(...kept)).toBeLessThanOrEqual(3)
 })
 
@@ -233,7 +233,8 @@ test('the worker stops at once while the bank does not answer', async () => {
 
 // ---- One at a time ----
 
-// The first holds the row until the second waits for it: without the condition on due_at the second would take it over.
+// The first holds the row until the second waits for it. Without the condition on due_at, the second would take the
+// sweep over.
 test('of two processes that want to sweep at the same moment, one does', async () => {
   const w = await world()
   const other = await w.anotherProcess()
@@ -268,7 +269,7 @@ test('while one process sweeps a provider, others ask it nothing', async () => {
   await dueIn(w.ctx, busy)
   expect(asked).toBe(2)
   expect((await w.sandbox.stats()).calls['GET /pix']).toBe(2)
-  // And all of them together sweep once in a while, not each of them.
+  // All of them together sweep once in a while, not each of them.
   expect(await dueIn(other.ctx)).toBe('idle')
   w.clock.advance(MINUTE_MS)
   await Promise.all([dueIn(w.ctx), dueIn(other.ctx)])

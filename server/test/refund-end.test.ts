@@ -22,7 +22,7 @@ import {
 import { UNKNOWN_ID } from './requests.ts'
 import { world, type World } from './world.ts'
 
-/** The bank lost it: it takes no request for it, and does not show it. */
+/** A refund that the bank lost: it takes no request for it, and does not show it. */
 async function refundInDoubt(w: World) {
   const { charge, account } = await completedCharge(w)
   const lost = () => Promise.reject(new ProviderError('unknown', 'sandbox: refund: the answer was lost'))
@@ -199,7 +199,7 @@ test('a refund in doubt is listed and ended from the terminal', async () => {
     code: 1,
     stderr: expect.stringContaining('guiche: Refund has already ended: it is FAILED since'),
   })
-  // The command itself still wants its reason.
+  // `guiche refund` itself still needs its reason.
   expect(await guiche('refund', made.paymentLinkId!)).toMatchObject({
     code: 1,
     stderr: expect.stringContaining('--reason <text>'),

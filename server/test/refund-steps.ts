@@ -10,7 +10,7 @@ import { settle } from '../src/domain/deposits/settle.ts'
 import { runDueRefunds } from '../src/workers/refund.ts'
 import { until, type TestAccount, type World } from './world.ts'
 
-// What the tests of refunds and exceptions do again and again.
+// Steps that the tests of refunds and exceptions share.
 
 export const OPERATOR: Actor = { kind: 'console', name: 'ana' }
 
@@ -43,47 +43,47 @@ export async function strayPayment(w: World, amountCents = 7_00): Promise<Receiv
   return payment
 }
 
-/** As an operator, unless the request says otherwise. */
+/** Requests a refund as an operator, unless `request` says otherwise. */
 export async function refund(w: World, charge: Charge, request: Partial<RefundRequest> = {}): Promise<Refund> {
   const whole = { accountId: null, paymentLinkId: charge.paymentLinkId, amountCents: null, reason: null }
   return (await requestRefund(w.ctx, OPERATOR, { ...whole, idempotencyKey: null, ...request })).refund
 }
 
-/** Lets the bank finish it, and the worker hear of it. */
+/** Lets the bank finish a refund, and the worker learn of it. */
 export async function followToEnd(w: World, { endToEndId, id }: Pick<Refund, 'endToEndId' | 'id'>): Promise<void> {
   await untilMade(w, { endToEndId, refundId: id })
   w.clock.advance(10 * 60_000 - BANK_TAKES_MS)
   await runDueRefunds(w.ctx)
 }
 
-// What the sandbox takes for a refund, by the clock of the test.
+// How long the sandbox takes for a refund, by the clock of the test.
 const BANK_TAKES_MS = 200
 
-/** Lets the bank take its time, and sees that it made the refund. */
+/** Lets the bank take its time, and checks that it made the refund. */
 export async function untilMade(w: World, question: { endToEndId: string; refundId: string }): Promise<void> {
   w.clock.advance(BANK_TAKES_MS)
   expect(await w.ctx.providers[0]!.checkRefund(question)).toMatchObject({ status: 'done' })
 }
 
-/** The bank takes back what it refunded of a payment, or makes it again, and the service hears of it and asks. */
+/** The bank takes back what it refunded of a payment, or makes it again. The service learns of it and asks. */
 export async function changeMind(w: World, endToEndId: string, mind: 'take back' | 'make again'): Promise<void> {
   await w.sandbox.faults({ refundsFailed: mind === 'take back' })
   await hearOf(w, endToEndId)
 }
 
-/** As after a notification. */
+/** Learns what the bank says of a payment, as after a notification. */
 export async function hearOf(w: World, endToEndId: string): Promise<void> {
   const payment = await w.ctx.providers[0]!.findPayment(endToEndId)
   if (payment !== 'absent') await w.ctx.settlements.add([payment])
   await runDueRefunds(w.ctx)
 }
 
-/** From now on the provider answers as this says. */
+/** Changes how the provider answers from now on. */
 export function changeProvider(w: World, changes: Partial<Provider>): void {
   w.ctx.providers[0] = { ...w.ctx.providers[0]!, ...changes }
 }
 
-/** A refund that the bank made of its own accord, or at its own window. */
+/** A refund that the bank made by itself, without a request of ours. */
 export async function refundAtBank(w: World, endToEndId: string, amountCents: number): Promise<string> {
   const refundId = `bank${Math.random().toString(36).slice(2)}`
   await w.ctx.providers[0]!.refund({ endToEndId, refundId, amountCents })
@@ -91,13 +91,13 @@ export async function refundAtBank(w: World, endToEndId: string, amountCents: nu
   return refundId
 }
 
-/** How many sessions wait for a lock. */
+/** Waits until exactly this many sessions wait for a lock. */
 export function untilWaiting(w: World, count: number): Promise<boolean> {
   const waiting = `datname = current_database() and wait_event_type = 'Lock'`
   return until(`${count} wait`, async () => (await w.count('pg_stat_activity', waiting)) === count)
 }
 
-/** What each single ledger account holds, in cents; cash as the provider sees it. */
+/** What the ledger accounts of each kind hold, in cents. Cash is as the provider sees it. */
 export async function holdings(w: Pick<World, 'pool'>): Promise<Record<string, number>> {
   const { rows } = await w.pool.query<{ kind: string; cents: number }>(
     `select l.kind, (case l.kind when 'cash' then -1 else 1 end * sum(b.credits_cents - b.debits_cents))::bigint as cents
@@ -106,13 +106,13 @@ export async function holdings(w: Pick<World, 'pool'>): Promise<Record<string, n
   return Object.fromEntries(rows.filter((row) => row.cents !== 0).map((row) => [row.kind, row.cents]))
 }
 
-/** What the audit finds in the books, whatever the bank of the test tells. */
+/** What the audit finds in the books alone, whatever the bank says. */
 export async function bookDifferences(w: World): Promise<Difference[]> {
   const options = { now: w.clock.now(), seal: w.ctx.settings.chargeSeal }
   return (await transact(w.pool, (tx) => auditBooks(tx, options), { isolation: 'repeatable read' })).differences
 }
 
-/** A request for all of it. */
+/** A request for a refund of the whole deposit. */
 export function wholeOf(charge: { paymentLinkId: string }) {
   return { accountId: null, paymentLinkId: charge.paymentLinkId, amountCents: null, reason: null, idempotencyKey: null }
 }
@@ -122,7 +122,7 @@ export async function stateOf(w: World, chargeId: string) {
   return rows[0]
 }
 
-/** The bank's own list of these hours. */
+/** The bank's own list of the hours around now. */
 export async function listed(w: World): Promise<ReceivedPayment[]> {
   const window = {
     from: new Date(w.clock.now().getTime() - 3_600_000),

@@ -30,7 +30,7 @@ import { world, type World } from './world.ts'
 
 const LEASE_MS = 60_000
 
-/** A deposit of R$ 50,00 of which R$ 10,00 went back, as both sides have it. */
+/** A deposit of R$ 50,00 with a refund of R$ 10,00, in our books and at the bank. */
 async function refunded(w: World) {
   const { charge, payment, account } = await completedCharge(w)
   const made = await refund(w, charge, { amountCents: 10_00 })
@@ -38,7 +38,7 @@ async function refunded(w: World) {
   return { charge, payment, account, made, endToEndId: payment.endToEndId }
 }
 
-/** The books after that, while it is done and while it is undone. */
+/** The books after that, while the refund is done and while it is undone. */
 const DONE = { cash: 40_00, balance: 39_50, fees: 50 }
 const UNDONE = { cash: 50_00, balance: 39_50, fees: 50, suspense: 10_00 }
 
@@ -145,7 +145,7 @@ test('a process that dies before it has asked leaves the question to another', a
   expect(await holdings(w)).toEqual(UNDONE)
 })
 
-// The answer may be older than the report.
+// The bank's answer may be older than the report.
 test('a contradiction that is told while the bank is being asked is asked about again', async () => {
   const w = await world()
   const { made, payment } = await refunded(w)
@@ -199,7 +199,7 @@ test('a refund that was done and that the bank then calls failed comes to suspen
   ])
   expect([await reconcile(w), await audited(w)]).toEqual([[], []])
 
-  // It is the operator's to decide, in the ways in which money in suspense leaves it.
+  // The operator decides, in the ways that are open to money in suspense.
   const resolve = (how: 'refund' | 'charge_account') =>
     resolveException(w.ctx, OPERATOR, exceptions[0]!.id, { how }, 'because')
   await expect(resolve('refund')).rejects.toThrow('can be resolved with: credit, write_off')
@@ -208,7 +208,7 @@ test('a refund that was done and that the bank then calls failed comes to suspen
   await resolveException(w.ctx, OPERATOR, exceptions[0]!.id, credit, 'the payer’s bank is closed')
   expect(await holdings(w)).toEqual({ cash: 50_00, balance: 49_50, fees: 50 })
 
-  // And can be given back again.
+  // The deposit can be refunded again.
   changeProvider(w, { refund: async (request) => ({ ...request, status: 'done', reason: null }) })
   expect(await refund(w, charge, { amountCents: 49_50 })).toMatchObject({ status: 'DONE' })
   expect(await holdings(w)).toEqual({ cash: 50, fees: 50 })
@@ -269,7 +269,7 @@ test('a refund that is made again after its money was credited is a refund that 
   const again = `sandbox gave back 1000 cents again (refund ${made.id}), which our books have as undone`
   expect(await audited(w)).toEqual([again])
   expect(await reconcile(w)).toEqual([['refund_not_in_books', again]])
-  // However often it is told.
+  // The refund is booked once, however often it is reported.
   for (let times = 0; times < 3; times++) await hearOf(w, endToEndId)
   expect(await holdings(w)).toEqual({ cash: 40_00, balance: 49_50, fees: 50, missing: -10_00 })
   expect(await stateOf(w, charge.id)).toMatchObject({ refunded_cents: 10_00 })
@@ -313,7 +313,7 @@ test('however often a bank takes a refund back and makes it again, each time is 
     for (let times = 0; times < 2; times++) await changeMind(w, endToEndId, 'take back')
     expect(await holdings(w)).toMatchObject({ cash: 50_00 })
     expect([await reconcile(w), await audited(w)]).toEqual([[], []])
-    // Decided in the middle one.
+    // An operator decides only in the second cycle.
     if (cycle === 2) await resolveOpen(w, 'undone_refund', { how: 'write_off' })
     for (let times = 0; times < 2; times++) await changeMind(w, endToEndId, 'make again')
     expect(await holdings(w)).toMatchObject({ cash: 40_00 })
@@ -324,7 +324,7 @@ test('however often a bank takes a refund back and makes it again, each time is 
   }
   expect(await holdings(w)).toEqual(DONE)
   expect(await stateOf(w, charge.id)).toMatchObject({ refunded_cents: 10_00 })
-  // What is left, and no more, can be given back.
+  // Only what is left can be refunded.
   await expect(refund(w, charge, { amountCents: 40_01 })).rejects.toThrow('4000 cents of 5000')
 })
 
@@ -345,7 +345,7 @@ test('money in suspense whose refund is undone, written off and made again is mi
   expect([await reconcile(w), await audited(w)]).toEqual([[], []])
 })
 
-// The decision has the exception's lock and waits for a balance when the bank's answer comes.
+// When the bank's answer comes, the decision has locked the exception and waits for a balance.
 test('a refund that is made again while an operator credits its money is missing', async () => {
   const w = await world()
   const { account, endToEndId } = await refunded(w)
@@ -366,7 +366,7 @@ test('a refund that is made again while an operator credits its money is missing
   expect(await bookDifferences(w)).toEqual([])
 })
 
-// A lease that ran out while its worker waited for the bank gives a check to two.
+// If a lease runs out while its worker waits for the bank, two workers have the same check.
 test.each(['take back', 'make again'] as const)(
   'two processes that ask at once whether the bank did %s a refund book it once',
   async (mind) => {
@@ -420,9 +420,9 @@ test('the schema refuses a refund that is made again twice after it was undone o
   await expect(query(w.pool, byUs, [underWay.id])).rejects.toThrow('refunds_made_again')
 })
 
-// ---- One payment that makes no sense beside others ----
+// ---- A payment that cannot be booked, beside others ----
 
-/** The payment as the bank tells of it, with its refunds as told here. */
+/** The payment as the bank reports it, with these refunds. */
 function telling(payment: ReceivedPayment, refunds: [refundId: string, amountCents: number][]) {
   const told = refunds.map(
     ([refundId, amountCents]) => ({ refundId, amountCents, status: 'done', reason: null }) as const,
@@ -430,7 +430,7 @@ function telling(payment: ReceivedPayment, refunds: [refundId: string, amountCen
   return { ...payment, refunds: told }
 }
 
-/** Reads the bank's list, which says this. */
+/** Reads a list of the bank that has only this page. */
 async function sweep(w: World, page: ReceivedPayment[]): Promise<void> {
   const provider = {
     ...w.ctx.providers[0]!,

@@ -175,7 +175,7 @@ test('a running server follows a refund to its end', async () => {
   const url = `${server.url}/api/deposit/${charge.paymentLinkId}/refund`
   const made = await fetch(url, { method: 'POST', headers: bearer(account.key) })
   expect(await made.json()).toMatchObject({ success: true, refund: { value: 50_00, returnedFee: 50 } })
-  w.clock.advance(200) // the bank is done by its clock
+  w.clock.advance(200) // by now the bank has made the refund
   await until('it is done', async () => {
     const answer = await fetch(`${url}s`, { headers: bearer(account.key) })
     const { refunds } = (await answer.json()) as { refunds: { status: string }[] }

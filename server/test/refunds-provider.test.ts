@@ -58,7 +58,7 @@ test('a refund that never reached the bank is sent again under its id, once the 
   expect(made.status).toBe('PROCESSING')
   w.clock.advance(5_000)
   await runDueRefunds(w.ctx)
-  expect(await w.count('refunds', `status = 'PROCESSING'`)).toBe(1) // and the balance stays promised
+  expect(await w.count('refunds', `status = 'PROCESSING'`)).toBe(1) // and the amount stays reserved
   expect(await holdings(w)).toMatchObject({ refunding: 10_00 })
   await w.sandbox.faults({})
   w.clock.advance(10_000)
@@ -71,7 +71,7 @@ test('a refund that never reached the bank is sent again under its id, once the 
 test('a refund that the provider refuses gives the money back at once', async () => {
   const w = await world()
   const { charge, account } = await completedCharge(w)
-  w.clock.advance(91 * 24 * 3_600_000) // the bank takes none after 90 days
+  w.clock.advance(91 * 24 * 3_600_000) // the bank makes no refunds after 90 days
   const made = await refund(w, charge, { amountCents: 10_00 })
   expect(made).toMatchObject({ status: 'FAILED', failure: expect.stringContaining('sandbox: refund') })
   expect(await w.balanceCents(account.accountId)).toBe(49_50)
@@ -103,7 +103,8 @@ test('a refund that fails at the bank in the end gives the money back, and can b
   expect(await w.differences()).toEqual([])
 })
 
-// Between the two the bank changed its mind. The money was given back to the account meanwhile, and may be spent.
+// The bank said "failed" first, and made the refund afterwards. Meanwhile the account has the money back and may have
+// spent it.
 test('a refund that failed and was made after all is booked, and is the operator’s to decide', async () => {
   const w = await world()
   const { charge, payment } = await completedCharge(w)
@@ -117,7 +118,7 @@ test('a refund that failed and was made after all is booked, and is the operator
   expect(await w.differences()).toEqual([])
 })
 
-// As after a restore of a backup that is older than the refund.
+// This happens after a restore of a backup that is older than the refund.
 test('what a bank refunds beyond a payment is the operator’s to decide, and the audit names it until then', async () => {
   const w = await world()
   const account = await w.account()
@@ -159,7 +160,7 @@ test('a refund of ours that is not in the books is booked from the bank’s list
   expect(await w.differences()).toEqual([])
 })
 
-// After the loss of our rows, the bank still knows its id, which is ours if we asked for the refund.
+// After a loss of our rows, the bank still knows its id of the refund. It is our id if we asked for the refund.
 test('the id of a refund’s event follows from the deposit and the bank’s id of the refund, whoever asked for it', async () => {
   const w = await world()
   const { charge, payment } = await completedCharge(w)
@@ -181,7 +182,7 @@ test('the id of a refund’s event follows from the deposit and the bank’s id 
   expect(await w.differences()).toEqual([])
 })
 
-// A lease that ran out while its worker waited for the bank gives a refund to two.
+// If a lease runs out while its worker waits for the bank, two workers have the same refund.
 test('of two workers who hear different ends of a refund the first is booked, and neither loses a cent', async () => {
   const w = await world()
   const { charge } = await completedCharge(w)
@@ -206,7 +207,7 @@ test('of two workers who hear different ends of a refund the first is booked, an
     ['error', 'provider reported a different final state for a finished refund'],
     ['error', 'provider reported a different final state for a finished refund'],
   ])
-  // Whose answer is the newer one, only the bank can tell.
+  // Only the bank can tell which answer is newer.
   expect(await w.count('exceptions', `kind = 'undone_refund'`)).toBe(0)
   await runDueRefunds(w.ctx)
   expect(await holdings(w)).toEqual({ cash: 40_00, balance: 44_50, fees: 50, missing: -10_00, suspense: 5_00 })

@@ -141,7 +141,7 @@ test('every request for a refund stands in the audit log, with who and why', asy
   ])
 })
 
-// ---- Races, forced: whoever blocks the way lets go only when both wait ----
+// ---- Forced races: a lock holds both until both wait ----
 
 test('of two refunds that race for the last cents of a charge, one wins', async () => {
   const w = await world()
@@ -185,7 +185,7 @@ test('the same request twice at once, with one idempotency key, is one refund', 
   expect(again).toMatchObject({ replayed: true, refund: { amountCents: 10_00 } })
 })
 
-// The second waits for the first one's lock, as when a notification and the worker hear of the end together.
+// The second waits for the first one's lock, as when a notification and the worker learn of the end together.
 test('a refund whose end is told twice at once ends once', async () => {
   const w = await world()
   const { charge } = await completedCharge(w)
@@ -202,8 +202,8 @@ test('a refund whose end is told twice at once ends once', async () => {
   expect(await w.count('events', `kind = 'DEPOSIT_REFUNDED'`)).toBe(1)
 })
 
-// All refunds share the balance `refunding`. What one of them does between its posting and its commit, all others wait
-// for.
+// All refunds share the balance `refunding`. Every other refund waits for what one does between its posting and its
+// commit.
 test('a refund that waits for the balance of all refunds has written everything else', async () => {
   const w = await world()
   const { charge, account } = await completedCharge(w)
@@ -222,7 +222,7 @@ test('a refund that waits for the balance of all refunds has written everything 
   expect(failed).toContain('audit_log')
 })
 
-/** The tables that the work has written when it waits for the balance `refunding`. */
+/** The tables that `work` has written when it waits for the balance `refunding`. */
 async function writtenBeforeBalance(w: World, work: () => Promise<unknown>): Promise<string[]> {
   const { working, written } = await transact(w.pool, async (tx) => {
     await tx.run(
@@ -353,7 +353,10 @@ test('a refund that was paid cannot be released too, and none of its steps be bo
   await expect(copy('refund_paid', 'deposit')).rejects.toThrow('transfers_kind_check')
 })
 
-/** Starts all behind this lock, lets go when all wait, and says what came of each: a status, or why not. */
+/**
+ * Starts all behind this lock, and releases it when all wait. Returns what came of each: a status, or an error's
+ * message.
+ */
 async function racing(w: World, lock: string, works: (() => Promise<object>)[]): Promise<string[]> {
   let outcomes: Promise<string[]> | undefined
   await transact(w.pool, async (tx) => {
@@ -378,7 +381,7 @@ test('a key that is repeated with any field of the request changed is refused', 
   const { charge, account } = await completedCharge(w)
   const { charge: other } = await completedCharge(w, { account })
   const first = { ...wholeOf(charge), amountCents: 10_00, reason: 'order 7', idempotencyKey: 'key-1' }
-  // Every field but whose request it is, and the key itself: a new one does not compile until it is tried here.
+  // Every field except the account and the key. A new field does not compile until it is tried here.
   const changes: Required<Omit<RefundRequest, 'accountId' | 'idempotencyKey'>> = {
     paymentLinkId: other.paymentLinkId,
     amountCents: 10_01,

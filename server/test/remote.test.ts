@@ -14,7 +14,7 @@ import { strayPayment } from './refund-steps.ts'
 import { portOf, UNKNOWN_ID } from './requests.ts'
 import { until, world } from './world.ts'
 
-// Commands with GUICHE_URL and GUICHE_KEY, and without a database: the home that they would make one in stays missing.
+// These commands have GUICHE_URL and GUICHE_KEY and no database: the home in which they would make one stays missing.
 
 const NO_URL =
   'Set GUICHE_URL to the service, such as http://localhost:3000, and GUICHE_KEY to an API key of the account'
@@ -53,7 +53,7 @@ async function withServer(listener: RequestListener): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-// ---- Of an account ----
+// ---- Commands of an account ----
 
 test('a deposit is created, shown, paid at the sandbox, listed and counted in the balance, from anywhere', async () => {
   const { w, url, guiche } = await accountAt()
@@ -148,7 +148,7 @@ test('webhooks and events of the account are managed from anywhere', async () =>
   )
 })
 
-// ---- Of an operator ----
+// ---- Commands of an operator ----
 
 test('an operator decides on exceptions from anywhere, and the audit log names the operator', async () => {
   const { w, email, guiche } = await operatorAt()
@@ -238,7 +238,7 @@ test('a creation without an answer is repeated with its key, and then the key is
   expect(created.stderr).toMatch(
     new RegExp(`Whether it was done is not known: repeat the command with --idempotency-key ${keys[0]}, which does it`),
   )
-  // What has no key is sent once.
+  // A request that has no idempotency key is sent once.
   const resent = await terminal(cut, 'gk_test_x')('events', 'resend', '--failed')
   expect(keys).toHaveLength(sent + 1)
   expect(resent.stderr).toMatch(/Whether it was done is not known: look before you repeat it\n$/)

@@ -5,7 +5,7 @@ import { openStandby } from '../src/domain/reports/read-report.ts'
 import { readOperatorOverview, readOverview } from '../src/domain/reports/overview.ts'
 import { world } from './world.ts'
 
-/** Another database in place of a standby, so that the answer shows where it came from. */
+/** Puts another database in place of a standby, so that an answer shows where it came from. */
 async function worldWithStandby(ageSeconds: number | undefined) {
   const [w, other] = [await world(), await world()]
   const account = await w.account()

@@ -9,7 +9,7 @@ import { makeDepositLanes } from '../src/domain/deposits/lanes.ts'
 import type { Provider } from '../src/domain/ports/provider.ts'
 import { buildApp, type App, type AppOptions } from '../src/http/app.ts'
 
-// What the tests of http/ send, and the ways in which their servers differ.
+// Requests that the tests of http/ send, and the ways in which their servers differ.
 
 export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 /** A payment link that nobody has. */
@@ -53,7 +53,7 @@ export function withPool(ctx: Context, pool: Pool): Context {
   return { ...core, hints: makeDepositLanes(core, async () => {}).hints }
 }
 
-/** The text of a statement in the calls of a spied pool.query(), prepared or not. */
+/** The SQL of a statement that a spied pool.query() was called with, prepared or not. */
 export function sentText([statement]: readonly unknown[]): string {
   return typeof statement === 'string' ? statement : (statement as { text: string }).text
 }
@@ -62,9 +62,7 @@ export function withProvider(ctx: Context, changes: Partial<Provider>): Context 
   return { ...ctx, providers: [{ ...ctx.providers[0]!, ...changes }] }
 }
 
-/**
- * A provider that holds whoever asks for a charge until the gate is opened, so that "in flight" is a fact and not luck.
- */
+/** Holds every call that creates a charge until the gate is opened, so that it is certainly in flight. */
 export function withGate(ctx: Context) {
   const [opened, reached] = [makeSignal(), makeSignal()]
   const gated = withProvider(ctx, {

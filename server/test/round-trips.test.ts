@@ -22,7 +22,7 @@ type Path = {
   statements: number
   /** A worker runs, which looks into its queue twice a second. Those looks do not count. */
   isPolled?: true
-  /** Returns what is measured. */
+  /** Prepares, and returns the work that is measured. */
   prepare: (w: World) => Promise<() => Promise<unknown>>
 }
 
@@ -144,7 +144,7 @@ const PATHS: Path[] = [
 
 for (const { what, statements, isPolled, prepare } of PATHS)
   test(`${what}: ${statements} statements`, async () => {
-    // As in production: the limit must not cost a question.
+    // The limit is set as in production, because it must not cost a round trip.
     const w = await world({ settings: { pendingMaxPerAccount: 10_000 }, isDirect: true })
     const work = await prepare(w)
     const sent = (await recordStatements(w.pool, work)).map(({ text }) => text)
@@ -153,7 +153,7 @@ for (const { what, statements, isPolled, prepare } of PATHS)
 
 type Create = World['ctx']['providers'][number]['create']
 
-/** The bank answers all of them before the first is written down, so that there is one batch. */
+/** Opens twenty deposits. The bank answers all of them before the first is stored, so that there is one batch. */
 async function openTwenty(w: World, create: Create) {
   const { caller } = await w.account()
   const answered = gather((asked: Parameters<Create>[0]) => create(asked).catch((error: unknown) => error), 20)
@@ -210,7 +210,7 @@ async function recordOf(w: World, answer: WebhookAnswer) {
   return () => Promise.all(claimed.map((delivery) => w.ctx.attempts.add({ delivery, at: w.clock.now(), answer })))
 }
 
-/** Twenty events for two webhooks of an account. */
+/** Queues twenty events for two webhooks of an account. */
 async function queueDeliveries(w: World): Promise<void> {
   const { accountId } = await w.account()
   for (const path of ['one', 'two']) {

@@ -65,7 +65,7 @@ test('every route of the dashboard that changes something wants a recent passwor
     if (method === 'GET') continue
     const who = url.startsWith('/dashboard/api/operator') ? operator : account
     const filled = url.replaceAll(/:\w+/g, '7c9f6a1e-0c5e-4d0f-9a3b-2f6d1c8b4e57')
-    // Signing out is tried on nobody: it would end the session of the next tries.
+    // Signing out is left out: it would end the session that the next routes need.
     const answer = url === '/dashboard/api/auth/sign-out' ? undefined : await who.ask(method, filled)
     const isWanted = answer?.json().code === 'reauthentication_required'
     ;(isWanted ? wanting : stale).push(`${method} ${url}`)

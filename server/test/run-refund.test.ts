@@ -32,7 +32,7 @@ const sumExceeded: Said = {
 }
 const forbidden: Said = { status: 403, json: { status: 403, detail: 'Sem permissão.' } }
 
-/** What the bank says to each question; the refund that it made is `made`. */
+/** What the bank answers to each question. `made` is the refund that it made. */
 type Bank = {
   put: (made: object) => Said | 'reset'
   byId: 'shown' | 'not shown'
@@ -40,8 +40,7 @@ type Bank = {
 }
 
 /**
- * A deposit of R$ 50,00, credited, at a bank that says what the test writes; and a second process that asks the same
- * bank.
+ * A credited deposit of R$ 50,00 at a bank whose answers the test writes, and a second process that asks the same bank.
  */
 async function doubtfulBank(first: Bank['put']) {
   const w = await world()
@@ -90,7 +89,7 @@ async function standing(w: World): Promise<Refund> {
   return (await listRefunds(w.ctx, { limit: 1 })).refunds[0]!
 }
 
-/** By this process, as often as it is due in that time. */
+/** Runs the refund in this process, as often as it is due in that time. */
 async function follow(w: World, ctx: Context, forMs: number): Promise<void> {
   for (let passedMs = 0; passedMs < forMs; passedMs += 5 * 60_000) {
     w.clock.advance(5 * 60_000)
@@ -147,7 +146,7 @@ test('a refund of an old payment whose answer was lost is not failed because a l
   await follow(w, w.ctx, 3_600_000)
   expect(await standing(w)).toMatchObject(inDoubt)
   expect(await holdings(w)).toEqual(RESERVED)
-  // What the bank tells of the payment counts as much as what it tells by the refund's id.
+  // What the bank says about the payment counts as much as what it says about the refund.
   bank.onPayment = 'shown'
   await follow(w, otherCtx, 300_000)
   expect(await standing(w)).toMatchObject({ id: made.id, status: 'DONE' })
@@ -177,8 +176,8 @@ test('a refund that was sent by a process that died is in doubt, and a refusal t
   expect(await bookDifferences(w)).toEqual([])
 })
 
-// Its lease ran out while it waited for the bank, and another process sent the refund meanwhile: that one may be why it
-// is refused.
+// Its lease ran out while it waited for the bank, and another process sent the refund meanwhile. That may be why the
+// bank refuses it.
 test('a worker that was overtaken by another does not fail a refund by the refusal that it got', async () => {
   const { w, charge, otherCtx } = await doubtfulBank(() => sumExceeded)
   const [mine] = [w.ctx.providers[0]!]
@@ -231,7 +230,7 @@ test('a bank that does not know the payment any more is no witness: the refund s
   expect(await bookDifferences(w)).toEqual([])
 })
 
-// ---- When it surely was not made, the money comes back ----
+// ---- When the bank certainly did not make it, the money comes back ----
 
 test('a refund that the bank neither shows nor takes for six hours on end has failed', async () => {
   let puts = 0

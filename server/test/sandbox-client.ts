@@ -33,7 +33,7 @@ export async function bank(options: Partial<SandboxOptions> = {}, undo: Undo = o
   return { clock, home, sandbox, ...(await clientOf(sandbox.url)) }
 }
 
-// One bank for the tests of a file in which nothing must happen.
+// One bank for all tests of a file in which nothing must happen at the bank.
 export function sharedBank() {
   const undone: (() => Promise<void>)[] = []
   let opened: ReturnType<typeof bank> | undefined
@@ -105,7 +105,7 @@ export async function send(url: string, { method, token, body, headers = {}, sig
   }
 }
 
-// Answers a request with `status()`, and keeps the bodies.
+// A receiver that answers with `status()`, and keeps the bodies.
 export async function receiver(status: (count: number) => number = () => 200) {
   const bodies: { pix: { endToEndId: string; txid: string; valor: string; devolucoes?: unknown[] }[] }[] = []
   const paths: string[] = []

@@ -7,7 +7,7 @@ const calmBank = sharedBank()
 
 const GIVE_UP_MS = 150
 
-// A request that gets no answer within the time a patient test has.
+// Resolves to true if the request gets no answer within GIVE_UP_MS.
 async function unanswered(url: string, sending: { method: string; token: string; body?: unknown }): Promise<boolean> {
   const signal = AbortSignal.timeout(GIVE_UP_MS)
   return send(url, { ...sending, signal }).then(

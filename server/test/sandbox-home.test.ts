@@ -12,7 +12,7 @@ const ANY_TIME = 'inicio=2000-01-01T00:00:00Z&fim=2100-01-01T00:00:00Z'
 
 const journalOf = (home: string) => join(home, 'journal.jsonl')
 
-// All that a client can see, from both sides.
+// Everything that a client can see: the charges, the payments and the webhook.
 async function everything(url: string) {
   const { call } = await clientOf(url)
   const read = async (path: string) => (await call('GET', path)).body
@@ -230,7 +230,7 @@ describe('one home', () => {
     const command = await open({ home, isBrief: true })
     expect((await open({ home, isBrief: true })).url).toBe(command.url)
     const service = open({ home })
-    // Each looks at the lock as the service does, so the service has looked too, and found it held.
+    // Each of these looks at the lock as the service does. So the service has looked too, and found it held.
     for (let i = 0; i < 5; i++) await open({ home, isBrief: true })
     await command.stop()
     expect((await service).url).toBe(command.url)
@@ -274,7 +274,7 @@ describe('one home', () => {
   })
 })
 
-// Every fdatasync of this process waits until the test lets it go, or fails.
+// Makes every fdatasync of this process wait until the test releases it or lets it fail.
 async function holdSyncs() {
   const file = await openFile(process.execPath, 'r')
   const prototype: typeof file = Object.getPrototypeOf(file)

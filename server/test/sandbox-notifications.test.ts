@@ -3,7 +3,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { KEY, bank, clientOf, eventually, open, portOf, receiver } from './sandbox-client.ts'
 import { patient } from './world.ts'
 
-// A bank whose receiver listens, and what a test needs to pay many charges.
+// A bank with a receiver that listens, and with a function that makes and pays a charge.
 async function wired(status?: (count: number) => number) {
   const world = await bank()
   const ear = await receiver(status)

@@ -156,7 +156,7 @@ describe('a refund', () => {
       (await call('GET', pix)).body.devolucoes?.length,
     ]
     expect(await shown()).toEqual([404, undefined])
-    // Again it is not recognised, and would give back more than was paid.
+    // A repeat is not recognised yet, and would give back more than was paid.
     expect((await refund('r1', '30.00')).status).toBe(400)
     clock.at = new Date(clock.at.getTime() + 60_000)
     expect(await shown()).toEqual([200, 1])

@@ -122,7 +122,7 @@ describe('the bank side', () => {
     })
   })
 
-  // Simple requests, which a browser sends for any page without asking this server first.
+  // These are simple requests, which a browser sends for any page without asking this server first.
   test('a page of another site can pay nothing and read nothing, however its request looks', async () => {
     const { url, charge, pay, stats } = await bank()
     const { txid } = await charge()
@@ -152,7 +152,7 @@ describe('the bank side', () => {
   })
 })
 
-/** By node:http, since fetch lets nobody choose Host or Origin. */
+/** Uses node:http, because fetch lets nobody choose Host or Origin. */
 function statusOf(url: URL, { body = '', ...options }: RequestOptions & { body?: string }): Promise<number> {
   return new Promise((resolve, reject) => {
     const sent = request(url, options, (answer) => resolve(answer.resume().statusCode ?? 0))

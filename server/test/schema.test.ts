@@ -6,7 +6,7 @@ import { world } from './world.ts'
 
 const GUARDS = new URL('../data/schema-guards.txt', import.meta.url)
 
-// After a migration: UPDATE_SCHEMA=1 npx vitest run test/schema.test.ts
+// After a migration, run: UPDATE_SCHEMA=1 npx vitest run test/schema.test.ts
 test('the audit knows every column, constraint, unique index, trigger and function that the migrations make', async () => {
   const w = await world()
   const rows = await query<{ line: string }>(w.pool, READ_GUARDS)

@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import { get } from './requests.ts'
 import type { World } from './world.ts'
 
-// What Prometheus does: it asks for /metrics with a credential.
+// Prometheus asks for /metrics with a credential, and so do these functions.
 
 export async function scrapeText({ app }: Pick<World, 'app'>, credential: string): Promise<string> {
   const answer = await app.inject(get(credential, '/metrics'))
@@ -10,7 +10,7 @@ export async function scrapeText({ app }: Pick<World, 'app'>, credential: string
   return answer.body
 }
 
-/** By name and labels as they are written. */
+/** The values, by name and labels as they are written. */
 export async function scrape(w: Pick<World, 'app'>, credential: string): Promise<Record<string, number>> {
   const lines = (await scrapeText(w, credential)).split('\n').filter((line) => line !== '' && !line.startsWith('#'))
   return Object.fromEntries(

@@ -7,8 +7,8 @@ import type { Log } from '../src/base/log.ts'
 import { makeApiPix, type ApiPixOptions, type ApiPixTimings } from '../src/providers/api-pix/adapter.ts'
 
 /**
- * A PSP that says what a test writes, for what the sandbox cannot do. It runs on a real socket; a request whose script
- * answers 'hang' is held until the test stops, and one that answers 'reset' loses its connection.
+ * A PSP whose answers a test writes, for what the sandbox cannot do. It runs on a real socket. 'hang' holds a request
+ * until the test stops, and 'reset' breaks its connection.
  */
 export type ScriptedPsp = {
   url: string
@@ -73,7 +73,7 @@ const issueToken: Script = (_request, nth) => ({
   json: { access_token: `token-${nth}`, expires_in: 3600 },
 })
 
-/** On any free port of the loopback, which it returns. */
+/** Listens on any free port of the loopback, and returns the port. */
 export async function listen(server: SocketServer): Promise<number> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const address = server.address()
@@ -83,7 +83,7 @@ export async function listen(server: SocketServer): Promise<number> {
 
 const opened: (() => Promise<void>)[] = []
 
-/** Closed after the test, last opened first. */
+/** Calls `close` after the test. What was opened last is closed first. */
 export function closeAfterTest(close: () => Promise<void>): void {
   opened.push(close)
 }

@@ -20,11 +20,11 @@ test('a code of an authenticator app works once, also the one that turned the se
   const next = nextTotpOf(uri)
   expect(await verify(next)).toEqual([200, undefined])
   expect(await verify(next)).toEqual([401, 'INVALID_CODE'])
-  // One from before the last one is no better.
+  // A code from before the last one is refused too.
   expect(await verify(totpOf(uri, Date.now() - 30_000))).toEqual([401, 'INVALID_CODE'])
 })
 
-// Both have found the code right before either can take it: the row is locked until both wait.
+// A lock on the row makes both wait, so both find the code right before either can use it.
 test('of two who come with the same code at once, one gets in', async () => {
   const { w, uri } = await prepare()
   const [phone, thief] = [openBrowser(w), openBrowser(w, '10.0.0.9')]
@@ -44,7 +44,7 @@ test('of two who come with the same code at once, one gets in', async () => {
   })
   expect((await both)!.filter((status) => status === 200)).toHaveLength(1)
   expect((await Promise.all([phone.me(), thief.me()])).filter((me) => me !== null)).toHaveLength(1)
-  // That of the browser in which the second factor was turned on, and the one that was just opened.
+  // One is the session of the browser that turned the second factor on, the other was just opened.
   expect(await w.count('sessions')).toBe(2)
 })
 
@@ -85,7 +85,7 @@ test('with a second factor, what changes the sign-in or ends sessions needs a co
     ['two-factor/disable', { password: PASSWORD }],
     ['two-factor/enable', { password: PASSWORD }],
   ]
-  // None, wrong ones, one that was used, and a right one beside a wrong password, which stays good.
+  // No code, wrong ones and used ones are refused. A right code stays good if the password beside it is wrong.
   for (const [path, body] of changes) {
     for (const given of [undefined, '', '000000', 'aaaaa-bbbbb', code, codes[0]]) {
       const answer = await browser.post(`auth/${path}`, { ...body, code: given })

@@ -41,7 +41,7 @@ test('a seeded history agrees with itself and with the bank, also if it was cut 
   const refundsBefore = await w.count('refunds')
   const seeded = await seed(w, account, 300)
   const known = await w.differences()
-  // The payment that was made before, and that nobody has settled.
+  // The only difference is the payment from before, which nobody has settled.
   expect(known).toMatchObject([{ check: 'provider', text: expect.stringContaining('is not in our books') }])
   expect(known).toHaveLength(1)
   expect(seeded.deposits).toBe(300)
@@ -65,9 +65,9 @@ test('nothing of a seeded history is sent to anybody, and its log of deliveries 
   expect(await w.count('webhooks', 'disabled_at is null')).toBe(0)
   expect(await w.count('delivery_outcomes', `outcome = 'delivered'`)).toBeGreaterThan(200)
   expect(await w.count('delivery_outcomes', `outcome = 'failed'`)).toBeGreaterThan(0)
-  // Nothing is left for a worker to ask the bank about, but for what can still be paid.
+  // Workers have nothing to ask the bank about, except for charges that can still be paid.
   expect(await w.count('checks')).toBe(await w.count('charges', `status = 'PENDING'`))
-  // A second history is delivered to the same example.
+  // A second history is delivered to the same example webhook.
   const outcomes = await w.count('delivery_outcomes')
   await seed(w, account, 100)
   expect(await w.count('delivery_outcomes')).toBeGreaterThan(outcomes + 40)

@@ -4,7 +4,7 @@ import { makeCheckedSerializer, makeSerializer } from '../src/http/server/schema
 import { appWith, get } from './requests.ts'
 import { world } from './world.ts'
 
-// Every kind of field that an answer has.
+// A schema with every kind of field that an answer has.
 const schema = z
   .object({
     success: z.literal(true),

@@ -6,7 +6,7 @@ import { CONSOLE, makeOperator } from './operators-client.ts'
 import { openBrowser, PASSWORD, type Browser } from './sign-in-client.ts'
 import { world, type World } from './world.ts'
 
-// One reader of cookies: who is judged is who is acted on, however the header is spelled.
+// One function reads cookies, so a request acts on the person who was checked, however the header is spelled.
 
 const NAME = '__Host-guiche_session'
 const ANA = 'ana@loja.example'
@@ -42,7 +42,7 @@ test('a change of password is done to the person who was judged, and the audit l
   const { w, ana, bob } = await prepare()
   for (const [spelling, write] of Object.entries(SPELLINGS)) {
     const payload = { currentPassword: PASSWORD, newPassword: NEW_PASSWORD }
-    // Both have the same password, so that it would work on either.
+    // Both have the same password, so the change would work for either.
     const answer = await asker(w, write(bob.value, ana.value))('POST', 'auth/change-password', payload)
     expect([spelling, answer.statusCode, answer.json().user?.email]).toEqual([spelling, 200, BOB])
     const back = { currentPassword: NEW_PASSWORD, newPassword: PASSWORD }

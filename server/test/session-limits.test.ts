@@ -10,8 +10,6 @@ import { appWith, bearer } from './requests.ts'
 import { openBrowser, PASSWORD, totpOf } from './sign-in-client.ts'
 import { world } from './world.ts'
 
-// When a session ends, and who may end it.
-
 const ANA = 'ana@loja.example'
 const MINUTE = 60_000
 
@@ -152,7 +150,7 @@ test('where operators must have a second factor, one without it can do nothing b
   expect((await browser.get('operator/accounts')).statusCode).toBe(403)
   await browser.post('auth/two-factor/verify-totp', { code: totpOf(totpURI) })
   expect((await browser.get('operator/accounts')).statusCode).toBe(200)
-  // Account holders are not asked for it, and a key has none.
+  // Account holders are not asked for a second factor, and a key has none.
   await createAccount(w.ctx, { email: ANA, name: 'Loja da Ana', password: PASSWORD })
   const holder = openBrowser({ app })
   await holder.signIn(ANA)
@@ -178,7 +176,7 @@ test('where everybody must have a second factor, an account holder without it ca
   const olga = openBrowser({ app })
   await olga.signIn((await makeOperator(w)).email)
   expect((await olga.get('operator/accounts')).json().code).toBe('second_factor_required')
-  // A key has none.
+  // A key has no second factor, and needs none.
   const { key } = await w.account()
   expect((await app.inject({ url: '/api/balance', headers: bearer(key) })).statusCode).toBe(200)
 })

@@ -11,11 +11,11 @@ import { apiRoutesOf, CONSOLE, filledIn, makeOperator, type Route } from './oper
 import { appWith, bearer } from './requests.ts'
 import { world, type World } from './world.ts'
 
-// The door of the dashboard. What must be refused is tried on every route that the app says it has, so that a new one
-// cannot be forgotten.
+// These tests check who may use the dashboard. Refusals are tried on every route of the app, so that a new route cannot
+// be forgotten.
 
 const ORIGIN = 'https://guiche.example'
-/** Those that people need who are not signed in. All others want a session. */
+/** The routes for people who are not signed in. All others need a session. */
 const PUBLIC = new Set([
   'GET /dashboard/api/me',
   'POST /dashboard/api/auth/sign-in/email',
@@ -190,7 +190,7 @@ test('what changes security wants a password given within 15 minutes, and says s
       code: 'reauthentication_required',
     },
   )
-  // A key is not asked for more.
+  // A key is not asked for the password.
   const { key } = await w.account()
   const byKey = { method: 'POST', url: '/api/webhooks', headers: bearer(key), payload: WEBHOOK } as const
   expect((await w.app.inject(byKey)).statusCode).toBe(201)
@@ -294,7 +294,7 @@ async function refusal(w: World, { method, url }: Route, options: InjectOptions)
   return [answer.statusCode, isJson ? answer.json().code : undefined]
 }
 
-/** All rows of all tables, before and after. Only processes renew their leases meanwhile. */
+/** Compares all rows of all tables, before and after. Processes are left out, because they renew their leases. */
 async function expectNothingWritten(w: World, work: () => Promise<void>): Promise<void> {
   const tables = await query<{ name: string }>(
     w.pool,

@@ -80,7 +80,7 @@ test('a txid names its charge in either case, and the payment keeps the bank’s
     const settled = await settle(tx, w.clock.now(), [shouted(first.payment), again, short, unnamed])
     expect(settled.completed).toEqual([first.charge.id])
     expect(settled.excepted.map(({ kind }) => kind)).toEqual(['second_payment', 'wrong_amount', 'unknown_charge'])
-    // Reported once more, in the other case.
+    // Both are reported once more, with the txid in the other case.
     expect(await settle(tx, w.clock.now(), [first.payment])).toMatchObject({ completed: [], known: 1 })
     expect(await settle(tx, w.clock.now(), [shouted(held.payment)])).toMatchObject({ completed: [held.charge.id] })
   })
@@ -93,7 +93,7 @@ test('a txid names its charge in either case, and the payment keeps the bank’s
   expect(await bookDifferences(w)).toEqual([])
 })
 
-// The second has read what is recorded, and waits for the key of the first one's payment in its one statement.
+// The second has read what is recorded. Then its one statement waits for the key of the first one's payment.
 test('a payment that is recorded while its batch is being booked is left out, and the rest is booked', async () => {
   const w = await world()
   const account = await w.account()
@@ -109,7 +109,7 @@ test('a payment that is recorded while its batch is being booked is left out, an
   expect(await second).toMatchObject({ completed, excepted: [], known: 1, duplicates: [] })
   expect(await w.balanceCents(account.accountId)).toBe(2 * 49_50)
   expect(await bookDifferences(w)).toEqual([])
-  // It waits in suspense, and completes its charge when it is reported once more.
+  // The payment that was left out waits in suspense, and completes its charge when it is reported once more.
   const again = await transact(w.pool, (tx) => settle(tx, w.clock.now(), payments))
   expect(again).toMatchObject({ completed: [paid[1]!.charge.id], matched: 1, known: 2 })
   expect(await w.differences()).toEqual([])

@@ -42,14 +42,14 @@ function limitsOn(w: World, pool: () => Pool, processes: () => number): SharedBu
     processes,
     now: w.clock.now,
     reportEveryMs: 3_600_000,
-    // A slow machine is no database that is away.
+    // A slow machine must not look like a database that is away.
     reportWithinMs: 60_000,
   })
   onTestFinished(() => limits.close())
   return limits
 }
 
-/** Takes until the bucket gives no more, after a report either. */
+/** Takes until the bucket gives no more, not even after a report. */
 async function takeAll(w: World, bucket: SharedBucket): Promise<number> {
   for (let count = 0; ; count++) {
     const taken = bucket.take(nowMs(w))
@@ -93,7 +93,7 @@ test('in whatever order processes take and report, together they take the burst,
   }
   await Promise.all(waiting)
   expect(taken).toBeLessThanOrEqual(allowed() + buckets.length * LEASE)
-  // And not much less: more was asked for at every step than there was.
+  // They also take not much less: at every step more was asked for than there was.
   expect(taken).toBeGreaterThan(0.8 * allowed())
 })
 
@@ -132,7 +132,7 @@ test('those who wait for a report get what the others left, and the rest is retu
   const waiting = Array.from({ length: 20 }, () => bucket!.takeReported(nowMs(w)))
   const given = (await Promise.all(waiting)).filter(({ ok }) => ok).length
   await limits[0]!.report()
-  // It took a lease of ten unasked.
+  // The process had already taken a lease of ten without asking.
   expect(given).toBe(5)
   expect(await tokensOf(w, 'key:1')).toBe(0)
 })
@@ -140,7 +140,7 @@ test('those who wait for a report get what the others left, and the rest is retu
 test('a burst at one process costs two reports, however long it is', async () => {
   const { w, limits } = await setUp(2)
   const bucket = limits[0]!.bucket('key:1', RATE)
-  // So that a connection is open.
+  // This opens a connection before the statements are counted.
   expect(await tokensOf(w, 'key:1')).toBeUndefined()
   const statements = await countStatements(w.pool, async () => {
     const unasked = Array.from({ length: LEASE }, () => bucket.take(nowMs(w)))
@@ -198,7 +198,7 @@ test('two processes together call a provider no more often than its budget allow
   await Promise.all([...send(w.ctx), ...send(ctx)])
   expect(sentAtMs).toHaveLength(120)
   const most = Math.max(...sentAtMs.map((from) => sentAtMs.filter((at) => at >= from && at < from + 1_000).length))
-  // A burst of ten, ten that flow in, and a lease of one for each process.
+  // At most a burst of ten, ten that flow in, and a lease of one for each process.
   expect(most).toBeLessThanOrEqual(10 + 10 + 2)
   expect(nowMs(w) - startedAtMs).toBeGreaterThanOrEqual((120 - 10 - 2) * 100)
 })
@@ -217,7 +217,7 @@ test('a key’s limit holds across processes', async () => {
   const statuses = await ask(20)
   const admitted = statuses.filter((status) => status === 200).length
   expect(admitted).toBeGreaterThanOrEqual(20)
-  // A lease of one for each process.
+  // Each process may take a lease of one beyond the burst.
   expect(admitted).toBeLessThanOrEqual(22)
   expect(statuses.slice(22)).toEqual(Array<number>(18).fill(429))
   w.clock.advance(60_000)
@@ -242,7 +242,7 @@ test('a process that dies gives its tokens back by time', async () => {
   expect(await takeAll(w, living!)).toBeGreaterThanOrEqual(RATE.burst - LEASE)
 })
 
-// ---- Alone ----
+// ---- A process that is alone ----
 
 test('a process that is alone tells the database nothing', async () => {
   const w = await world({ settings: { rateLimit: { perSecond: 1, burst: 20 } } })
@@ -289,7 +289,7 @@ test('a limit of 0 is no limit, and asks nothing', async () => {
 
 // ---- Without the database ----
 
-/** Limits whose database is away until there is one. */
+/** Limits whose database is away until the test sets one. */
 function limitsAway(w: World, processes: number) {
   const nowhere = makePool('postgres://nobody@127.0.0.1:1/none', w.ctx.log)
   onTestFinished(() => nowhere.end())
@@ -319,7 +319,7 @@ test('with the database away each process keeps to its part of a provider’s bu
     await bucket.reported()
     if (bucket.take(nowMs(w)).ok) sent += 1
   }
-  // What it took before it knew, and a quarter of the burst.
+  // The process sends what it took before it knew, and then a quarter of the burst.
   expect(sent).toBeLessThanOrEqual(leaseOf(rateOf(100)) + 25)
   expect(sent).toBeGreaterThanOrEqual(25)
   for (let second = 0; second < 10; second++) {
@@ -367,7 +367,7 @@ test('a report that is late holds one connection, however often it is tried agai
   })
   await until('it is reported', async () => {
     await limits.report()
-    // One that was reported late, and half of the five that are missing.
+    // One of the four was reported late. The other three are half of the five that are missing, rounded up.
     return (await tokensOf(w, 'key:1')) === RATE.burst - 4
   })
 })
@@ -383,7 +383,7 @@ test('a breaker that one process opened stops the others', async () => {
   await w.sandbox.goDown()
   while (breakerOf(w.ctx) === 'closed') await call(w.ctx)
   await w.ctx.limits.report()
-  // It learns of it after one call of its own, where its own ten failures would be needed otherwise.
+  // The other process learns of it after one call of its own. Otherwise it would take ten failures of its own.
   await call(ctx)
   await ctx.limits.report()
   expect(breakerOf(ctx)).toBe('open')
@@ -401,7 +401,7 @@ test('a process whose own calls succeed is not stopped by one that reaches nothi
   while (breakerOf(w.ctx) === 'closed') await call(w.ctx)
   await w.ctx.limits.report()
   await w.sandbox.comeBack()
-  // With a budget, it reads with every call that the other breaker is open.
+  // With a budget, this provider learns with every call that the other breaker is open.
   const { url } = w.sandbox
   const { log, limits } = ctx
   const provider = makeApiPix({

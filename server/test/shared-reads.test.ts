@@ -4,7 +4,7 @@ import { requireCharge } from '../src/domain/deposits/charge-reads.ts'
 import { readBalance } from '../src/domain/ledger/account-statement.ts'
 import { world } from './world.ts'
 
-// A statement whose rows the test hands out. Each row is the key, and the number of the statement that read it.
+// A reader whose statements the test answers. Each row is the key, and the number of the statement that read it.
 function setUp() {
   const statements: { keys: string[]; answer: (missing?: string[]) => void; fail: (error: Error) => void }[] = []
   const read = makeReader<string>(
@@ -62,7 +62,7 @@ test('two statements are in flight at most, and who waits meanwhile shares the n
   statements[1]!.answer()
   await Promise.all(early)
   await turn()
-  // A statement has a bound too.
+  // A statement reads at most 200 keys.
   expect(statements.map(({ keys }) => keys.length)).toEqual([1, 1, 200, 200])
   statements[2]!.answer()
   statements[3]!.answer()

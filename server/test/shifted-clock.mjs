@@ -1,6 +1,6 @@
-// Loaded into a process before anything else: its wall clock is SHIFT_MS ahead, from the start or, with SHIFT_LATER,
-// from SIGWINCH on; another SIGWINCH sets it right again. The monotonic clock stays as it is, as when an administrator
-// sets the time.
+// This is loaded into a process before anything else. It sets the wall clock SHIFT_MS ahead: from the start or, with
+// SHIFT_LATER, from SIGWINCH on. Another SIGWINCH sets it right again. The monotonic clock stays as it is, as when an
+// administrator sets the time.
 
 const RealDate = Date
 const shiftMs = Number(process.env.SHIFT_MS)

@@ -13,7 +13,7 @@ import { appWith } from './requests.ts'
 import { nextTotpOf, PASSWORD, totpOf } from './sign-in-client.ts'
 import { until, world, type World } from './world.ts'
 
-// The way in and out as people walk it: in a browser, with the links of the letters that they get.
+// These tests sign in and out as people do: in a browser, with the links of the emails that they get.
 
 useChromium()
 
@@ -72,7 +72,7 @@ test('in the sandbox without a mail server the page itself shows the link, and a
     await page.getByRole('button', { name: says.create }).click()
     await page.getByText(says.noMail).waitFor()
     await expectAccessible(page, 'the confirmation link')
-    // Who leaves the page gets it again.
+    // A person who leaves the page gets the link again.
     await page.goto(`/verify-email?email=${email}`)
     await page.getByRole('button', { name: says.show }).click()
     await page.getByRole('link', { name: says.confirm }).click()
@@ -128,7 +128,7 @@ test('an invitation fills in its e-mail for good, and one that is used up, expir
   expect(errors.filter((error) => !/status of 40[49]/.test(error))).toEqual([])
 })
 
-/** The field of this type, without a click. */
+/** Waits until the field of this type has the focus, without a click. */
 async function isFocused(page: Page, type: string): Promise<void> {
   await until(`a field of type ${type} has the focus`, async () => {
     return (await page.evaluate('document.activeElement.type')) === type
@@ -166,7 +166,7 @@ test('with two steps the password alone opens nothing: the app’s code does, or
 
   await signOutAndIn(page)
   expect(await page.evaluate('fetch("/dashboard/api/balance").then(({ status }) => status)')).toBe(401)
-  // Its last digit sends it.
+  // The last digit of a code sends it.
   await page.getByLabel('Code').fill(wrongOf(uri))
   await refused(page, 'Incorrect code.')
   await page.getByLabel('Code').fill(nextTotpOf(uri))
@@ -197,7 +197,8 @@ test('with two steps the password alone opens nothing: the app’s code does, or
 })
 
 /**
- * In the settings. It is on once a code has proved that the app has the secret, and what was shown is not shown again.
+ * Turns on the second factor in the settings. It is on once a code has proved that the app has the secret. What was
+ * shown is not shown again.
  */
 async function turnOnTwoSteps(page: Page): Promise<{ uri: string; codes: string[] }> {
   await page.getByRole('button', { name: 'Turn on' }).click()
@@ -226,7 +227,7 @@ async function turnOnTwoSteps(page: Page): Promise<{ uri: string; codes: string[
   return { uri, codes }
 }
 
-/** What the browser keeps of a session ends with it; the theme is the browser's own. */
+/** Signs out and in again. What the browser keeps of a session ends with it, and the theme stays. */
 async function signOutAndIn(page: Page): Promise<void> {
   await page.evaluate(`sessionStorage.setItem('left', 'behind'); localStorage.setItem('guiche.theme', 'dark')`)
   await page.getByRole('button', { name: 'Sign out', exact: true }).click()
@@ -253,7 +254,7 @@ test('a forgotten password is replaced by the link in a letter, which works once
   const { page, errors } = await open('pt-BR')
   await page.goto('/sign-in')
   await page.getByRole('link', { name: 'Esqueci a senha' }).click()
-  // The page before has a field of the same name.
+  // The page before has a field of the same name, so the test waits for the new heading.
   await page.getByRole('heading', { name: 'Esqueci a senha' }).waitFor()
   await page.getByLabel('E-mail').fill(ANA)
   await page.getByRole('button', { name: 'Enviar link' }).click()
@@ -311,7 +312,10 @@ test('who signs out everywhere else stays, and the others are led to sign in at 
   expect(beyondRefusals([...here.errors, ...office.errors])).toEqual([])
 })
 
-/** Once, though each of the page's questions is refused: its second refusal comes while it is already on its way. */
+/**
+ * The page goes to the sign-in once, although two of its requests are refused. The second refusal comes while the page
+ * is already leaving.
+ */
 async function isLedToSignIn({ page, requests }: Visit): Promise<void> {
   const leaving = page.waitForRequest('**/sign-in?*')
   const refusals = ['balance', 'statement'].map((path) => page.waitForResponse(`**/dashboard/api/${path}*`))
@@ -321,8 +325,8 @@ async function isLedToSignIn({ page, requests }: Visit): Promise<void> {
   })
   await page.route('**/sign-in?*', async (route) => {
     for (const refusal of await Promise.all(refusals)) await refusal.finished()
-    // Time for the page to read it; too little of it would let a second leaving pass, and never fail a page that is
-    // right.
+    // The page needs time to read it. With too little time a second leaving could pass unnoticed, but a correct page
+    // never fails.
     await sleep(300)
     await route.continue()
   })
@@ -340,7 +344,7 @@ async function isLedToSignIn({ page, requests }: Visit): Promise<void> {
 type Service = { w: World; open: (locale: 'pt-BR' | 'en') => Promise<Visit> }
 
 async function service(settings: Partial<Settings> = {}, mailer: Partial<Mailer> = {}): Promise<Service> {
-  // Known beforehand, for the links in letters are to be opened as they are.
+  // The port is chosen beforehand, because the links in emails are opened as they are.
   const port = await freePort()
   const baseURL = `http://127.0.0.1:${port}`
   const w = await world({ settings: { publicUrl: baseURL, ...settings } })
@@ -368,7 +372,7 @@ async function refused(page: Page, text: string): Promise<void> {
   await page.getByRole('alert').filter({ hasText: text }).waitFor()
 }
 
-/** The browser notes each answer that is a refusal; those are asked for here. */
+/** The errors of the browser, without the refused requests that these tests cause. */
 function beyondRefusals(errors: string[]): string[] {
   return errors.filter((error) => !/status of 40[013]/.test(error))
 }

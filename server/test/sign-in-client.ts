@@ -16,7 +16,7 @@ export type Browser = {
   me(): Promise<{ email: string; isFresh: boolean; isTwoFactor: boolean } | null>
 }
 
-/** Paths are those under /dashboard/api. */
+/** A browser that uses the dashboard's API. Paths are those under /dashboard/api. */
 export function openBrowser(w: Pick<World, 'app'> | { app: App }, address = '127.0.0.1'): Browser {
   const cookies = new Map<string, string>()
   const send = async (method: 'GET' | 'POST', path: string, payload?: object, more: Record<string, string> = {}) => {
@@ -41,7 +41,7 @@ export function openBrowser(w: Pick<World, 'app'> | { app: App }, address = '127
   }
 }
 
-/** The code after the one that was used: each works once, and the next one already does. */
+/** The code after the current one. Each code works once, and the next one is already accepted. */
 export function nextTotpOf(uri: string): string {
   return totpOf(uri, Date.now() + 30_000)
 }

@@ -32,7 +32,7 @@ test('a stranger who tries out passwords keeps nobody out of a browser in which 
 test('who is kept out of a new browser gets in by a new password, which no stranger can keep from them', async () => {
   const { w } = await prepare()
   await attack(w)
-  // Letters of other kinds must not use up those of this one.
+  // Emails of other kinds must not use up the limit of this kind.
   for (let time = 0; time < 5; time++)
     await openBrowser(w, `10.3.${time}.1`).post('auth/sign-up/email', { name: 'x', email: ANA, password: NEW_PASSWORD })
   for (let time = 0; time < 5; time++)
@@ -120,11 +120,11 @@ test('whoever tries thousands of names does not make the limits forget what was 
   expect(table.take('ana', 60_000)).toBe(60)
   table.giveBack('ana')
   expect(table.take('ana', 60_000)).toBe(0)
-  // A clock that steps back drains nothing.
+  // A clock that steps back takes nothing from the bucket.
   expect(table.take('ana', 0)).toBe(60)
 })
 
-/** From many addresses, until all tries for this person are used up. */
+/** Guesses from many addresses, until all tries for this person are used up. */
 async function attack(w: World, email = ANA): Promise<void> {
   for (let time = 0; time < 10; time++) await openBrowser(w, `10.1.${time}.1`).signIn(email, 'not the password')
   expect((await openBrowser(w, '10.2.0.1').signIn(email, 'not the password')).statusCode).toBe(429)

@@ -10,8 +10,6 @@ import { appWith, bearer } from './requests.ts'
 import { nextTotpOf, openBrowser, PASSWORD, totpOf } from './sign-in-client.ts'
 import { world } from './world.ts'
 
-// Who tried to sign in, from where, and what came of it.
-
 const ANA = 'ana@loja.example'
 
 test('every try to sign in is one line with who, from where and what came of it, and a count', async () => {
@@ -113,7 +111,7 @@ test('whoever is refused is one line: why, from where, and who it was as far as 
       },
     ].map((line) => ({ address: '10.0.0.7', ...request, ...line })),
   )
-  // Nothing is told twice, and the others are told as before.
+  // No refused request is logged twice, and the others are logged as before.
   const ids = new Set(refused.map(({ requestId }) => requestId))
   expect(ids.size).toBe(refused.length)
   const completed = lines('request completed')

@@ -88,7 +88,7 @@ test('signing out ends the session, also for a copy of the cookie, and clears wh
   const signedOut = await browser.post('auth/sign-out')
   expect([signedOut.statusCode, signedOut.headers['clear-site-data']]).toEqual([200, '"cache", "storage"'])
   expect([await browser.me(), await copy.me()]).toEqual([null, null])
-  // Which browser it was is all that it remembers.
+  // The browser keeps only the cookie that names the device.
   expect([...browser.cookies.keys()]).toEqual(['__Host-guiche_device'])
 })
 
@@ -184,7 +184,7 @@ test('a challenge bears five codes, whoever sends them', async () => {
   expect(await phone.me()).toBeNull()
 })
 
-// Both have read the list of codes before either can write it: the row is locked until both wait.
+// A lock on the row makes both wait, so both have read the list of codes before either can write it.
 test('a recovery code works once, also when two come with it at once', async () => {
   const { browser, w } = await prepare()
   const { codes } = await enableTwoFactor(browser)
@@ -301,8 +301,8 @@ test('from one address only so many passwords can be tried, whoever they are of'
   const { w } = await prepare()
   const signIn = async (time: number) => (await openBrowser(w).signIn(`n${time}@loja.example`)).statusCode
   const statuses: number[] = []
-  // Some at once, because tries that are judged together must be counted one by one; few, because each takes a
-  // processor for a while, and a busy machine would refuse them for want of a connection.
+  // Some tries come at once, because tries that are judged together must be counted one by one. They are few: each
+  // keeps a processor busy for a while, and a busy machine would refuse them for want of a connection.
   for (let time = 0; time < 45; time += 5)
     statuses.push(...(await Promise.all([0, 1, 2, 3, 4].map((more) => signIn(time + more)))))
   expect(statuses.filter((status) => status === 401)).toHaveLength(40)

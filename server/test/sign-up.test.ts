@@ -55,8 +55,8 @@ test('an e-mail that has an account gets the same answer and another letter, and
   expect((await browser.signIn(BIA.email)).statusCode).toBe(200)
 })
 
-// Somebody else may have taken the address first and never confirmed it. Whoever reads its mail gets in all the same,
-// and with a password that nobody else knows.
+// Somebody else may have taken the address first and never confirmed it. Whoever reads its mail still gets in, with a
+// password that nobody else knows.
 test('a new password chosen by mail confirms the e-mail too', async () => {
   const w = await world()
   const browser = openBrowser(w)
@@ -95,7 +95,7 @@ test('in the sandbox without a mail server the answer holds the link that confir
 
   const confirmed = await browser.get(`auth/verify-email${new URL(link).search}`)
   expect(confirmed.json()).toEqual({ status: true, email: BIA.email })
-  // Whoever opens the link is not signed in by it.
+  // Opening the link signs nobody in.
   expect(await browser.me()).toBe(null)
   expect((await browser.signIn(BIA.email)).statusCode).toBe(200)
 })
@@ -241,7 +241,7 @@ test('an invitation to an address confirms that address, and is good for no othe
   const { token } = await invite('Bia@loja.example')
   const other = await browser.post('auth/sign-up/email', { ...BIA, email: 'eva@loja.example', invitation: token })
   expect([other.statusCode, other.json().code]).toEqual([409, 'invitation_other_email'])
-  // The page fills in the address of the invitation before anybody types another.
+  // The page asks for the invitation's address and fills it in.
   expect((await browser.post('auth/invitation', { invitation: token })).json()).toEqual({
     success: true,
     invitation: { email: 'bia@loja.example' },
@@ -251,7 +251,7 @@ test('an invitation to an address confirms that address, and is good for no othe
   expect((await browser.signIn(BIA.email)).statusCode).toBe(200)
 })
 
-// Neither can use it before the other has looked for it: the row is locked until both wait.
+// A lock on the row makes both wait, so neither can use the invitation before the other has looked for it.
 test('of two who come with one invitation at once, one gets an account', async () => {
   const { w, invite } = await invited()
   const { token } = await invite(null)
@@ -380,7 +380,7 @@ async function invited(signup: 'invite' | 'closed' = 'invite') {
   return { w, invite, browser: openBrowser(w) }
 }
 
-/** Follows the link in a letter, as the page does. */
+/** Follows the link in an email, as the page does. */
 async function confirm(w: World, index: number): Promise<void> {
   const { pathname, searchParams } = new URL(w.letters[index]!.link)
   expect(pathname).toBe('/verify-email')

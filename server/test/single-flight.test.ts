@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { makeSingleFlight } from '../src/base/single-flight.ts'
 
-// A question whose answers the test hands out. Each answer is the number of the call that it belongs to.
+// Calls that the test answers. Each answer is the number of the call that it belongs to.
 function setUp() {
   const ask = makeSingleFlight<number>()
   const calls: { key: string; answer: () => void; fail: (error: Error) => void }[] = []
@@ -66,7 +66,7 @@ test('different keys do not wait for each other', () => {
   expect(calls.map((call) => call.key)).toEqual(['one', 'two'])
 })
 
-// The promise that a query's linearizability rests on, under every order of asking and answering.
+// A query is linearizable only if this holds, under every order of asking and answering.
 test('nobody is given an answer that was asked for before they came, and at most one call is in flight', async () => {
   const steps = fc.array(fc.constantFrom('ask', 'ask', 'answer', 'fail', 'turn'), { maxLength: 60 })
   await fc.assert(

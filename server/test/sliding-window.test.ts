@@ -29,7 +29,7 @@ test('the next starts as soon as one ends, however it ends, and never more than 
   await turn()
   expect(started).toEqual([1, 2, 3])
   end(3, new Error('no'))
-  // Who comes at the moment of an end does not get in between.
+  // Work that arrives just as other work ends does not overtake what waits.
   const late = run(6)
   await turn()
   expect(started).toEqual([1, 2, 3, 4])

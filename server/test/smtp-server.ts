@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
 
-/** Just enough of a mail server to take a letter, or not. It knows no TLS. */
+/** A minimal mail server that takes an email, or refuses it. It does not speak TLS. */
 export async function startSmtp({ refuses = false } = {}): Promise<{ url: string; commands: string[] }> {
   const commands: string[] = []
   const server = createServer((socket) => {

@@ -7,7 +7,7 @@ import { connect } from './empty-database.ts'
 import { preparedHome, startServer } from './process.ts'
 import { until } from './world.ts'
 
-/** What an idle service asks again and again, by a part of each statement. */
+/** A part of each statement that an idle service repeats. */
 const IDLE = ['insert into processes', 'from deliveries', 'from checks', 'from refunds', 'from sweeps']
 const TIMES = 3
 

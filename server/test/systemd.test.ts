@@ -29,7 +29,8 @@ test.skipIf(!isInstalled('systemd-analyze'))(
     // Before systemd 250, only units that are installed can be rated.
     const { stdout: help } = await run('systemd-analyze', ['--help'])
     if (!help.includes('--offline')) return
-    // Tenths: 0 is locked in, 100 is root without bounds. It was 15 when this was written.
+    // The threshold is in tenths: 0 is fully locked in, 100 is root without bounds. The unit was rated 15 when this was
+    // written.
     await run('systemd-analyze', ['security', '--offline=true', '--threshold=20', join(folder, 'guiche.service')])
   },
 )

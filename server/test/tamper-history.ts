@@ -29,9 +29,9 @@ import { world, type TestAccount, type World } from './world.ts'
 const HOUR_MS = 3_600_000
 
 /**
- * Books with one of everything: deposits that were paid, paid late, paid wrong, paid twice, canceled, expired and left
- * open; refunds that are done, failed, under way and made at the bank; exceptions of each kind, open and resolved in
- * each way; webhooks that were reached and not; closed days; terms.
+ * Books with one of everything. Deposits are paid, paid late, paid wrong, paid twice, canceled, expired and open.
+ * Refunds are done, failed, under way and made at the bank. There are exceptions of each kind, open and resolved in
+ * each way, webhooks that were reached and not, closed days, and terms.
  */
 export async function makeHistory(): Promise<{ w: World; victim: string; eve: string }> {
   const w = await world({ settings: { refunds: { byAccounts: false, returnFee: true } } })
@@ -48,7 +48,7 @@ export async function makeHistory(): Promise<{ w: World; victim: string; eve: st
   w.clock.advance(50 * HOUR_MS)
   await sweepAll(w)
   await refreshDailyTotals(w.ctx, null)
-  // What is open still.
+  // These charges stay open.
   for (const [account, externalId] of [[victim, 'open-1'] as const, [eve, 'open-2'] as const]) {
     const asked = { valueCents: 50_00, externalId, description: 'order', expiresInSeconds: null }
     await openDeposit(w.ctx, account.caller, asked, `key ${externalId}`)
@@ -141,7 +141,7 @@ async function pay(w: World, order: { txid: string; amountCents: number }): Prom
   await w.sandbox.pay({ ...order, force: true })
 }
 
-/** Whatever the bank has and the books do not. */
+/** Settles whatever the bank has and the books do not. */
 async function settleListed(w: World): Promise<void> {
   const window = {
     from: new Date(w.clock.now().getTime() - 24 * HOUR_MS),
@@ -151,7 +151,7 @@ async function settleListed(w: World): Promise<void> {
   w.clock.advance(60_000)
 }
 
-/** The victim's webhook takes what it gets, and eve's is gone. */
+/** Delivers the events. The victim's webhook takes them, and eve's is gone. */
 async function deliver(w: World, eve: TestAccount): Promise<void> {
   const claimed = await claimDeliveries(w.ctx, { default: 1_000, named: new Map(), total: 1_000 })
   const rows = await query<{ id: string }>(w.pool, 'select id from webhooks where account_id = $1', [eve.accountId])

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 // break it, where it must find something: a rule that cannot fail guards nothing.
 
 type File = { path: string; text: string }
-/** By path. */
+/** The text of each file, by its path. */
 type Sample = Record<string, string>
 /** A line for each breach: where, and what to do. */
 type Check = (files: File[]) => string[]
@@ -18,7 +18,7 @@ const MAX_FUNCTION_LINES = 60
 // The formatter's width, which it does not apply to comments.
 const MAX_COLUMNS = 120
 
-/** An import stays in its folder or goes to an earlier one in the list; those in one line never import each other. */
+/** An import stays in its folder or goes to an earlier one in the list. Folders on one line never import each other. */
 type Order = string[][]
 
 const TREES: Record<string, { layers: Order; folders: Record<string, Order> }> = {
@@ -71,7 +71,7 @@ const TREES: Record<string, { layers: Order; folders: Record<string, Order> }> =
   },
 }
 
-// A folder that holds more files than this hides the story that it tells.
+// A reader cannot survey a folder with more files than this.
 const MAX_FOLDER_FILES = 16
 const LARGE_FOLDERS: Record<string, string> = {
   'server/src/base': 'small tools that tell no common story',
@@ -80,7 +80,7 @@ const LARGE_FOLDERS: Record<string, string> = {
   'server/src/sandbox': 'a bank of its own, read as one',
 }
 
-// Whoever may call a provider says so by taking the Context, whose type is put together on top.
+// Any file may import this type: functions that may call a provider take the Context. The type is put together on top.
 const CONTEXT = 'server/src/domain/context.ts'
 
 const SQL_START =
@@ -415,7 +415,7 @@ function importsOf(files: File[]): Import[] {
 
 type Room = { root: string; outer: string; inner: string }
 
-/** outer: the folder, or the file itself when it lies directly in src. inner: the folder within that one. */
+/** `outer` is the folder, or the file itself when it lies directly in src. `inner` is the folder within that one. */
 function roomOf(path: string): Room | undefined {
   const root = Object.keys(TREES).find((prefix) => path.startsWith(prefix))
   if (root === undefined) return undefined
@@ -480,14 +480,14 @@ function forbid(
       })
 }
 
-// Whole-line and trailing comments; line numbers stay as they are.
+// Blanks out whole-line and trailing comments. Line numbers stay as they are.
 function withoutComments(text: string): string {
   return text.replaceAll(/^\s*\/\*[^]*?\*\/|(^|\s)\/\/.*$/gm, (comment) => comment.replaceAll(/[^\n]/g, ' '))
 }
 
 /**
- * By indentation, which the formatter guarantees: a function ends at the first line that closes a brace where it began.
- * Functions within it are counted apart, so that a factory of small ones is not taken for a long one.
+ * Finds functions by indentation, which the formatter guarantees: a function ends at the first brace that closes at its
+ * own indentation. Functions within it are counted apart, so that a factory of small ones is not taken for a long one.
  */
 function functionsOf({ text }: File): { line: number; length: number }[] {
   const lines = text.split('\n')
@@ -519,7 +519,7 @@ function misnumbered(files: File[], folder: string, shape: RegExp): string[] {
 
 function readTree(): File[] {
   const root = new URL('../../', import.meta.url)
-  // What .gitignore leaves out, and this file, whose samples break every rule.
+  // Leaves out what .gitignore leaves out, and this file, whose samples break every rule.
   const isForeign =
     /(^|\/)(node_modules|dist|server\/dashboard|coverage|\.git|\.guiche|\.env|[^/]+\.log|[^/]+\.tsbuildinfo)$/
   const walk = (folder: string): File[] =>

@@ -26,7 +26,7 @@ test('whoever waits as long as told gets a token, and a millisecond less does no
   )
 })
 
-// Whatever the pattern of calls: the burst, and what flowed in since the first call.
+// Whatever the pattern of calls, the bound is the burst and what flowed in since the first call.
 test('in no stretch of time are more tokens given than the burst and the rate allow', () => {
   const gapsMs = fc.array(fc.integer({ min: 0, max: 400 }), { maxLength: 300 })
   fc.assert(

@@ -19,10 +19,10 @@ function envOf(w: World): Record<string, string> {
   return { DATABASE_URL: w.databaseUrl, GUICHE_HOME: temporaryHome() }
 }
 
-/** What the command calls today is the database's day, and not that of the world's clock. */
+/** The command's "today" is the day of the database, so the world begins at the real time. */
 const worldOfToday = () => world({ at: new Date() })
 
-/** Two deposits, of which one is paid and told of, and a payment that fits no charge. */
+/** Makes two deposits, one of them paid and with an event for a webhook, and a payment that fits no charge. */
 async function makeActivity(w: World) {
   const account = await w.account()
   const receiver = await startReceiver()

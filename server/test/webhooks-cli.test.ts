@@ -19,7 +19,7 @@ const UUID = '[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}'
 const SECRET = 'whsec_[A-Za-z0-9+/]{43}='
 const SHOWN_ONCE = 'Save the secret now, it is not shown again. The receiver needs it to verify signatures.\n'
 
-/** Commands live by the real clock, so what they look at must be of today. */
+/** Commands use the real clock, so the world must be at today. */
 async function worldOfToday() {
   const w = await world({ settings: { secretBox: makeSecretBox(() => [SECRET_KEY]) } })
   w.clock.advance(Date.now() - w.clock.now().getTime())
@@ -44,7 +44,7 @@ async function completedCharge(w: World, account: TestAccount) {
   return charge
 }
 
-/** One round of the worker, to its end. */
+/** Runs one round of the worker to its end. */
 async function deliver(w: World): Promise<void> {
   const sender = makeSender(w.ctx, makeDeliveryWindows(), () => {})
   await sender.claim()
@@ -242,7 +242,7 @@ describe('guiche events', () => {
     const receiver = await startReceiver()
     const webhooks = [await addWebhook(w, account, receiver.url), await addWebhook(w, other, receiver.url)]
     for (const holder of [account, account, other]) await completedCharge(w, holder)
-    // Disabling fails what was queued.
+    // Disabling a webhook fails what was queued for it.
     for (const [index, holder] of [account, other].entries()) {
       for (const enabled of [false, true])
         await updateWebhook(w.ctx, holder.accountId, webhooks[index]!.webhook.webhookId, { enabled })

@@ -12,7 +12,7 @@ import type { TestAccount, World } from './world.ts'
 // An account holder who uses webhooks by the API, for the tests of http/webhooks.ts and http/events.ts.
 
 export const KIND = 'DEPOSIT_ASSET_SUCCESS'
-/** What the world's clock says at first. */
+/** The time at which the world's clock begins. */
 export const NOW = '2026-03-02T12:00:00.000Z'
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
@@ -71,7 +71,7 @@ export function ofEvent(id: string): [Method, string][] {
   ]
 }
 
-/** All of them; the one that removes the webhook comes last. */
+/** All routes of webhooks and events. The one that removes the webhook comes last. */
 export function routes({ webhookId, eventId }: { webhookId: string; eventId: string }): [Method, string, object?][] {
   const all: [Method, string, object?][] = [
     ['GET', '/api/webhooks'],
@@ -90,12 +90,12 @@ export function encoded(id: string): string {
 
 // ---- The service ----
 
-/** Where the operator allows no special network, which the world does for the sake of its receivers. */
+/** A context that allows no special network. The world allows one, for its receivers. */
 export function asInProduction(ctx: Context): Context {
   return { ...ctx, webhookSender: makeWebhookSender({ allowNetworks: [], allowHttp: false }) }
 }
 
-/** One round of the worker, to its end. */
+/** Runs one round of the worker to its end. */
 export async function deliver(w: Pick<World, 'ctx'>): Promise<void> {
   const sender = makeSender(w.ctx, makeDeliveryWindows(), () => {})
   await sender.claim()
@@ -116,13 +116,13 @@ export function holds(secret: string, { headers, body }: Received): boolean {
   }
 }
 
-/** Of each event, newest first, the states of its deliveries. */
+/** The states of each event's deliveries, newest event first. */
 export async function statesOf(w: World, account: TestAccount): Promise<string[][]> {
   const { events } = (await call(w, account, 'GET', '/api/events')).body
   return events.map((event: { deliveries: { state: string }[] }) => event.deliveries.map((one) => one.state))
 }
 
-/** Everything about webhooks that is written, of all accounts or of one. */
+/** All rows about webhooks, of all accounts or of one. */
 export async function stored(w: World, account?: TestAccount): Promise<string[]> {
   const { rows } = await w.pool.query<{ row: string }>(
     `select e::text as row from webhooks e where $1::uuid is null or account_id = $1

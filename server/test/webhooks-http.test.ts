@@ -91,7 +91,7 @@ describe('a webhook', () => {
       error: 'The connection was refused',
       errorCode: 'connection_refused',
     })
-    // Without a name it is called after its host.
+    // A webhook without a name is called after its host.
     expect(unreached.body.webhook.name).toBe(new URL(nobody).host)
     expect(await w.count('webhooks')).toBe(2)
   })
@@ -147,7 +147,7 @@ describe('a webhook', () => {
     })
     await completedCharge(w, account)
     await deliver(w)
-    expect(receiver.received).toHaveLength(1) // the test
+    expect(receiver.received).toHaveLength(1) // only the test event
     expect(await statesOf(w, account)).toEqual([[], ['failed'], ['delivered']])
 
     const tested = await call(w, account, 'POST', `${path}/test`)
@@ -283,7 +283,7 @@ test('an account has at most 100 webhooks, also when two are added at the same m
      select gen_random_uuid(), account_id, name, url, event_kinds, secret_box, created_at
      from webhooks, generate_series(1, 98)`,
   )
-  // Both have counted 99, or wait to: held by the account's row until both are there.
+  // A lock on the account's row holds both until both have counted 99, or wait to count.
   let added: ReturnType<typeof call>[] = []
   await transact(w.pool, async (tx) => {
     await tx.rows('select 1 from accounts where id = $1 for update', [account.accountId])
@@ -433,7 +433,7 @@ describe('events', () => {
     expect([...one.received.slice(2), ...two.received.slice(2)].map((again) => [again.id, again.body])).toEqual(
       Array.from({ length: 3 }, () => [id, body]),
     )
-    // A test is between guiche and one webhook, and is made anew instead.
+    // A test event is between guiche and one webhook. It is never resent: a new test is made instead.
     const ofTest = await call(w, account, 'POST', `/api/events/${one.received[0]!.id}/resend`)
     expect(ofTest.body).toEqual({ success: true, queued: 0 })
   })

@@ -122,7 +122,7 @@ test('a body can neither steer the terminal nor pass for a line of ours', async 
   const evil = '\u001b[2J\u009b1A\u202e\r'
   for (const body of [JSON.stringify({ event: `X\n12:00:00  ✓ ${evil}`, data: evil }), `${evil}\n12:00:00  ✓`]) {
     const { printed } = await send(body, { 'webhook-id': 'é\u009b2J' })
-    // oxlint-disable-next-line no-control-regex -- It is what must not be there.
+    // oxlint-disable-next-line no-control-regex -- These characters must not be printed.
     expect(printed).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/)
     expect(printed).not.toMatch(/^12:00:00/m)
   }
@@ -211,7 +211,7 @@ test('with the key of an account it asks for no e-mail to register it', async ()
   expect(output()).toContain(`npx guiche webhooks add --url http://127.0.0.1:${port}/\n`)
 })
 
-/** The built command in a process of its own: signals are a process's affair. */
+/** Runs the built command in a process of its own, because signals go to a whole process. */
 function run(options: ListenOptions, remote?: { url: string }) {
   const module = new URL('../dist/commands/webhooks-listen.js', import.meta.url).href
   const code = `import { webhooksListenCommand } from '${module}'

@@ -24,7 +24,7 @@ import {
 } from './webhooks-client.ts'
 import { world } from './world.ts'
 
-// What http/webhooks.ts and http/events.ts do not do: for wrong requests, for other accounts, and with secrets.
+// What http/webhooks.ts and http/events.ts must not do: accept wrong requests, serve other accounts, or show secrets.
 
 const UNKNOWN_EVENT = `evt_DEPOSIT_ASSET_SUCCESS_${'0'.repeat(32)}`
 
@@ -209,7 +209,7 @@ describe('who may do it', () => {
         expect([method, url, told(answer)]).toEqual([method, url, '404 Event not found'])
       }
     }
-    // Named in a body: another's webhook for an event of one's own.
+    // The body names another account's webhook for an event of one's own.
     await completedCharge(w, stranger)
     const [own] = (await call(w, stranger, 'GET', '/api/events?limit=1')).body.events
     for (const [url, body] of [
@@ -249,7 +249,7 @@ describe('secrets', () => {
     await completedCharge(w, account)
     await deliver({ ...w, ctx: { ...w.ctx, log } })
     const eventId = receiver.received.at(-1)!.id
-    // All routes but the two that make a secret, which they show.
+    // These are all routes except the two that make a secret, which they show.
     const makes = ['POST /api/webhooks', `POST /api/webhooks/${id}/rotate-secret`]
     const others = routes({ webhookId: id, eventId }).filter(([method, url]) => !makes.includes(`${method} ${url}`))
     expect(others).toHaveLength(9)
@@ -282,7 +282,7 @@ describe('secrets', () => {
     const [receiver, theirs] = [await startReceiver(), await startReceiver()]
     const { webhook } = await add(w, account, receiver.url)
     await add(w, other, theirs.url)
-    // As a command does that is run with another SECRET_KEY than the server's.
+    // A command that runs with another SECRET_KEY than the server's would seal a secret like this.
     const foreign = makeSecretBox(() => ['another secret key']).seal('whsec_eA==', webhook.id)
     await w.pool.query('update webhooks set secret_box = $1 where id = $2', [foreign, webhook.id])
     for (const holder of [account, other]) await completedCharge(w, holder)
@@ -307,7 +307,7 @@ describe('secrets', () => {
     expect(JSON.stringify(w.logged.map(({ fields }) => String((fields as { err: Error }).err)))).toContain(
       'add that key to SECRET_KEY',
     )
-    // A new secret mends it, although the old one still cannot be opened.
+    // A new secret mends the webhook, although the old one still cannot be opened.
     await call(w, account, 'POST', `/api/webhooks/${webhook.id}/rotate-secret`)
     w.clock.advance(6000)
     await deliver(w)

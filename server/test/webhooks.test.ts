@@ -22,7 +22,7 @@ import { world, type TestAccount, type World } from './world.ts'
 
 const DAY_MS = 24 * 3_600_000
 
-/** One round of the worker, to its end. */
+/** Runs one round of the worker to its end. */
 async function deliver(w: World): Promise<void> {
   const sender = makeSender(w.ctx, makeDeliveryWindows(), () => {})
   await sender.claim()
@@ -45,7 +45,7 @@ async function completedCharge(w: World, account: TestAccount) {
 }
 
 function accepts(secret: string, { headers, body }: Received, w: World): boolean {
-  // The independent verifier reads the real clock, so the signature is shown to it at the time of its own timestamp.
+  // The independent verifier reads the real clock, so that clock is set to the timestamp of the signature.
   const timestamp = Number(headers['webhook-timestamp'])
   expect(Math.abs(w.clock.now().getTime() / 1000 - timestamp)).toBeLessThanOrEqual(1)
   const original = Date.now
@@ -352,7 +352,7 @@ test('attempts are kept in parts by day, and days past the thirtieth are dropped
   const receiver = await startReceiver()
   await addWebhook(w, account, receiver.url)
   await completedCharge(w, account)
-  await deliver(w) // before any part exists: the default one takes it
+  await deliver(w) // no partition exists yet: the default one takes it
   expect((await keepAttemptPartitions(w.ctx)).made).toHaveLength(8)
   expect(await w.count('attempts_default')).toBe(0)
   expect(await w.count('attempts')).toBe(1)

@@ -5,7 +5,7 @@ import { ok, TXID, type Said } from './scripted-psp.ts'
 import { connectScripted, listAll, requestOf } from './woovi-client.ts'
 import { APP_ID } from './woovi-server.ts'
 
-// What the adapter makes of everything that Woovi may say, and of what stands between.
+// How the adapter handles everything that Woovi, or something in between, may answer.
 
 const E2E = 'E54811417202603021200abc123def45'
 const AT = '2026-03-02T12:00:00.000Z'
@@ -32,7 +32,7 @@ function page(transactions: unknown, pageInfo: object | null = { skip: 0, limit:
   return { transactions, ...(pageInfo ? { pageInfo } : {}) }
 }
 
-/** Says this of the charge, and that of its transactions. */
+/** Connects to a Woovi that has this charge, COMPLETED, and these transactions. */
 const paid = (transactions: unknown[], changes: Record<string, unknown> = {}) =>
   connectScripted(({ path }) =>
     ok(path.startsWith('/api/v1/transaction') ? page(transactions) : charge({ status: 'COMPLETED', ...changes })),

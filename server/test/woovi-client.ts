@@ -5,14 +5,14 @@ import { makeWoovi, type WooviOptions, type WooviTimings } from '../src/provider
 import { closeAfterTest, openScriptedPsp, type Script } from './scripted-psp.ts'
 import { APP_ID, openWooviServer } from './woovi-server.ts'
 
-// The adapter at one end of a connection, and at the other a Woovi that behaves, or one that says what a test writes.
+// The adapter is at one end of a connection. At the other is a Woovi that behaves, or one whose answers a test writes.
 
 // Small enough that a hang costs a test little, large enough that a busy machine does not look like one.
 const QUICK: Partial<WooviTimings> = { writeTimeoutMs: 400, backoffBaseMs: 1, breakerFailures: 1_000 }
 
 export type Changes = Partial<Omit<WooviOptions, 'timings'>> & { timings?: Partial<WooviTimings> }
 
-/** With a clock that only the test moves. */
+/** Connects the adapter to a Woovi, with a clock that only the test moves. */
 export async function connectWoovi(changes: Changes & { asDescribed?: boolean } = {}) {
   const { asDescribed = true, ...options } = changes
   const clock = makeClock()

@@ -11,7 +11,7 @@ export type WooviServer = {
   url: string
   /** Everything that was asked and answered, in order. */
   exchanges: Exchange[]
-  /** How often this was asked for, such as "POST /charge". */
+  /** How often this operation was asked for, such as "POST /charge". */
   count(operation: string): number
   charges: Map<string, WooviCharge>
   webhooks: WooviWebhook[]
@@ -19,23 +19,26 @@ export type WooviServer = {
   notified: { url: string; body: string; signature: string; status: number }[]
   /** The next `times` requests of this operation go wrong in this way. */
   fail(operation: string, how: Failure, times?: number): void
-  /** Nothing goes wrong any more. */
+  /** Ends all failures. */
   heal(): void
   /** A payer pays the charge. Resolves when all webhooks have answered. */
   pay(correlationID: string, changes?: { value?: number; time?: Date; sent?: boolean }): Promise<string>
   /** Someone sends money to the key, with no charge. */
   payByKey(value: number, changes?: { time?: Date; sent?: boolean }): Promise<string>
-  /** An entry of another kind among the transactions. */
+  /** Adds an entry of another kind to the transactions. */
   addEntry(changes: Record<string, unknown>): void
   changeEntry(endToEndId: string, changes: Record<string, unknown>): void
   endRefund(correlationID: string, status: 'REFUNDED' | 'NOT_ACCOMPLISHED'): void
   sign(body: string): string
-  /** A new key signs from now on; the old ones stay listed, or not. */
+  /** Signs with a new key from now on. The old keys stay listed, or not. */
   rotateKey(options: { keepOld: boolean }): void
   stop(): Promise<void>
 }
 
-/** hang and error: nothing is done. lose and garbage: it is done, and never answered, or with a page. */
+/**
+ * `hang` and `error` do nothing. `lose` and `garbage` do what was asked: one never answers, the other answers with a
+ * page.
+ */
 export type Failure = 'hang' | 'error' | 'lose' | 'garbage' | 'busy'
 export type Exchange = { operation: string; path: string; body: unknown; status: number; answer: unknown }
 export type WooviCharge = {
@@ -66,7 +69,7 @@ const MAX_PAGE = 100
 export async function openWooviServer(
   options: {
     now?: () => Date
-    /** The description exchanges the values of `type` and `status`; Woovi itself does not. */
+    /** Woovi's description swaps the values of `type` and `status`; Woovi itself does not. */
     asDescribed?: boolean
   } = {},
 ): Promise<WooviServer> {
@@ -332,7 +335,7 @@ function presentRefund(made: Refund): object {
 
 type Key = { privateKey: KeyObject; publicKey: KeyObject }
 
-// As short as Woovi's own, which is also quick to make.
+// A key as short as Woovi's own, which is also quick to make.
 function makeKey(): Key {
   return generateKeyPairSync('rsa', { modulusLength: 1024 })
 }

@@ -66,19 +66,19 @@ async function serveWithWoovi() {
 
 test('a deposit is paid, Woovi tells us, it is credited once, and the books agree with Woovi’s', async () => {
   const s = await serveWithWoovi()
-  expect(s.woovi.notified).toMatchObject([{ status: 200 }]) // its test of the address
+  expect(s.woovi.notified).toMatchObject([{ status: 200 }]) // Woovi's test of the address
   const charge = await s.open()
   expect(charge).toMatchObject({ status: 'PENDING', emv: expect.stringContaining('br.gov.bcb.pix') })
   expect(s.woovi.charges.get(charge.id)).toMatchObject({ value: 50_00 })
 
   const endToEndId = await s.woovi.pay(charge.id)
   expect(s.woovi.notified[1]).toMatchObject({ status: 200 })
-  // A hint and no more: nothing is credited before Woovi is asked.
+  // A notification is only a hint: nothing is credited before Woovi is asked.
   expect(await s.balanceCents(s.account.accountId)).toBe(0)
   await s.checkAll()
   expect(await s.balanceCents(s.account.accountId)).toBe(49_50)
 
-  // Told again, and asked again in every way there is.
+  // The notification is repeated, and Woovi is asked again in every way there is.
   const { url, body, signature } = s.woovi.notified[1]!
   const again = { method: 'POST', headers: { 'x-webhook-signature': signature }, body }
   expect((await fetch(url, again)).status).toBe(200)
@@ -112,7 +112,7 @@ test('a forged notification is refused with 403 and asks nothing', async () => {
     expect(answer.headers['cache-control']).toBe('no-store')
   }
   expect(await s.count('checks', `due_at <= '${s.clock.now().toISOString()}'`)).toBe(0)
-  // With Woovi's signature it is taken, and since nobody paid, it changes nothing.
+  // With Woovi's signature it is accepted, but changes nothing, because nobody paid.
   const headers = { 'x-webhook-signature': s.woovi.sign(payload) }
   expect((await s.app.inject({ method: 'POST', url, headers, payload })).statusCode).toBe(200)
   await s.checkAll()
@@ -140,7 +140,7 @@ test('a canceled charge is gone at Woovi, and money that came all the same is cr
   const answer = await s.app.inject(post(s.account.key, `/api/deposit/${charge.paymentLinkId}/cancel`))
   expect(answer.json()).toMatchObject({ charge: { status: 'CANCELED' } })
   expect(s.woovi.charges.size).toBe(0)
-  // The payer's bank had the code already. Woovi books the Pix, tells of it, and shows the charge no more.
+  // The payer's bank already had the code. Woovi books the Pix and notifies us, but no longer shows the charge.
   s.woovi.charges.set(charge.id, kept)
   const paying = s.woovi.pay(charge.id)
   s.woovi.charges.delete(charge.id)
@@ -178,7 +178,7 @@ test('a Pix that Woovi had refunded when it first told of it is recorded with it
   expect(await holdings(s)).toEqual({})
   expect(await s.isClean()).toEqual([])
 
-  // Woovi has the money after all: asked about the Pix by itself, it says so again.
+  // Woovi has the money after all, and says so again when it is asked about this Pix.
   s.woovi.changeEntry(endToEndId, { status: 'CONFIRMED' })
   s.clock.advance(26 * HOUR_MS)
   while ((await reconcileDue(s.ctx, s.provider)) === 'more');
@@ -226,13 +226,13 @@ test('a Pix of which a part was refunded before it is credited waits for the ope
   expect(exceptions).toMatchObject([{ kind: 'refunded_payment', charge: { id: charge.id } }])
   await resolveException(s.ctx, OPERATOR, exceptions[0]!.id, { how: 'match' }, 'the shop gave a discount')
   expect(await s.query(charge.paymentLinkId)).toMatchObject({ status: 'COMPLETED' })
-  // Nobody knows how much went back, so it is named until an operator has looked.
+  // Nobody knows how much went back, so the audit names the payment until an operator has looked.
   expect(await s.isClean()).toMatchObject([{ subject: `payment ${endToEndId}` }])
 })
 
 // ---- Charges that are called paid without a Pix ----
 
-/** Past its expiry, Woovi calls the charge COMPLETED and has no transaction of it. */
+/** After its expiry, Woovi calls the charge COMPLETED but has no transaction of it. */
 async function paidWithoutPix() {
   const s = await serveWithWoovi()
   const charge = await s.open()
@@ -309,7 +309,7 @@ test('a transaction of a kind that nobody knows is told once and named when its 
     { text: expect.stringContaining('cannot be read'), fields: { endToEndId: 'E54811417202603021200gift0000001' } },
   ])
   expect(await s.ctx.metrics.unread.get()).toMatchObject({ values: [{ value: 1, labels: { provider: 'woovi' } }] })
-  // Nobody is asked about it again and again.
+  // Woovi is not asked about the entry again and again.
   expect(await s.count('checks', `subject like '%gift%'`)).toBe(0)
 
   s.clock.advance(24 * HOUR_MS)
@@ -360,7 +360,7 @@ test('the same deposit asked for again, while Woovi was away, is one charge', as
   const first = await s.app.inject(deposit(s.account.key, '{"value":5000}', headers))
   expect(first.statusCode).toBe(503)
   s.woovi.heal()
-  // As long as the breaker would have held it back, had it opened.
+  // An open breaker would have held the request back for this long.
   s.clock.advance(5_000)
   const second = await s.app.inject(deposit(s.account.key, '{"value":5000}', headers))
   expect([second.statusCode, s.woovi.charges.size]).toEqual([201, 1])

@@ -4,7 +4,7 @@ import { connectWoovi, listAll, newTxid, requestOf } from './woovi-client.ts'
 import type { Failure } from './woovi-server.ts'
 import { patient } from './world.ts'
 
-// The adapter against a server that speaks as Woovi does, well and ill.
+// Tests the adapter against a server that speaks as Woovi does, healthy and with faults.
 
 const HOUR_MS = 3_600_000
 
@@ -46,7 +46,7 @@ describe('create', () => {
       woovi.fail('POST /charge', how)
       expect(await provider.create(asked)).toMatchObject({ txid: asked.txid, status: 'active' })
       expect(woovi.charges.size).toBe(1)
-      // Where it was made although nobody said so, it is not made again but found.
+      // If the charge was made although the answer went wrong, it is found and not made again.
       expect(woovi.count('POST /charge')).toBe(how === 'lose' || how === 'garbage' ? 1 : 2)
     },
   )
@@ -286,7 +286,7 @@ describe('refund', () => {
       const made = { refundId: 'R1', amountCents: 6_00, status: 'processing', reason: null }
       expect(await provider.refund(asked)).toEqual(made)
       expect(await provider.refund(asked)).toEqual(made)
-      // 6.00 of 10.00 are gone: were the repeat a second refund, this one of 4.00 would not fit.
+      // 6.00 of 10.00 are refunded. If the repeat were a second refund, this one of 4.00 would not fit.
       expect(await provider.refund({ ...asked, refundId: 'R2', amountCents: 4_00 })).toMatchObject({ refundId: 'R2' })
       const refused = { outcome: 'refused' }
       await expect(provider.refund({ ...asked, refundId: 'R3', amountCents: 1 })).rejects.toMatchObject(refused)

@@ -61,27 +61,27 @@ export type TestSession = {
   ): Promise<LightMyRequestResponse>
 }
 
-/** What ids of charges are sealed with; a command that audits them needs it as SECRET_KEY. */
+/** The key that seals the ids of charges. A command that audits them needs it as SECRET_KEY. */
 export const CHARGE_SECRET = 'a secret for ids of charges that only tests know'
 
 /**
- * What a test stands on: a database of its own, a sandbox of its own, an app that is wired as in main.ts, and a clock
- * that only the test moves.
+ * What a test works with: a database and a sandbox of its own, an app that is wired as in main.ts, and a clock that
+ * only the test moves.
  */
 export type World = {
   databaseUrl: string
-  /** Without the pooler that GUICHE_TEST_POOLER puts in between. */
+  /** The same database, without the pooler that GUICHE_TEST_POOLER puts in between. */
   directUrl: string
   pool: Pool
   ctx: Context
   app: App
   clock: { now: () => Date; advance(ms: number): void }
   sandbox: SandboxHandle
-  /** A second bank, if the world was asked for one: the provider to turn to when the first one fails. */
+  /** A second bank, if the test asked for one: the provider to use when the first one fails. */
   second: SandboxHandle
   /** Warnings and errors that the product logged. */
   logged: { level: string; text: string; fields: object }[]
-  /** What was mailed, oldest first. */
+  /** The emails that were sent, oldest first. */
   letters: Email[]
   account(options?: { scopes?: Scope[] }): Promise<TestAccount>
   session(who: { accountId: string } | { operatorId: string }): Promise<TestSession>
@@ -97,8 +97,8 @@ export type World = {
   lockWait(): Promise<void>
   differences(): Promise<Difference[]>
   /**
-   * Another process in all but name: its own pool, presence and caches, on the same database and sandbox. die() is what
-   * kill -9 does to it.
+   * Acts as another process: it has a pool, a presence and caches of its own, on the same database and sandbox. die()
+   * does what kill -9 does to a process.
    */
   anotherProcess(options?: {
     databaseUrl?: string
@@ -119,11 +119,11 @@ export type SandboxHandle = {
 type Options = {
   settings?: Partial<Settings>
   second?: boolean
-  /** With how many processes each of them shares its limits; without it, each takes itself for the only one. */
+  /** How many processes share the limits. Without it, each process takes itself for the only one. */
   processes?: number
   /** Never through a pooler: for tests that count statements, or need a session of their own. */
   isDirect?: boolean
-  /** Where the clock begins: for commands, which go by the machine's, and compare each day since. */
+  /** Where the clock begins. It is for commands, which use the machine's clock and compare each day since. */
   at?: Date
 }
 
@@ -171,8 +171,8 @@ export async function world(options: Options = {}): Promise<World> {
   const account: World['account'] = async ({ scopes = [...SCOPES] } = {}) => {
     const name = randomBytes(4).toString('hex')
     const email = `${name}@example.com`
-    // Without a password that anybody could type: hashing one takes longer than most tests, and accounts.test.ts has it
-    // covered.
+    // The account has no password that anybody could type: hashing one takes longer than most tests, and
+    // accounts.test.ts covers it.
     const accountId = await transact(ctx.pool, (tx) =>
       insertAccount(tx, clock.now(), { email, name: `Loja ${name}`, passwordHash: 'none' }),
     )
@@ -224,7 +224,7 @@ export async function world(options: Options = {}): Promise<World> {
   }
 }
 
-/** A bound in time, longer where the machine is slow or busy. */
+/** A time limit, longer where the machine is slow or busy. */
 export function patient(ms: number): number {
   return ms * inject('patience')
 }
@@ -241,12 +241,12 @@ export async function until<Result>(
     if (result !== undefined && result !== false) return result
     const waitedMs = Date.now() - began
     if (waitedMs > patient(boundMs)) throw new Error(`waited ${patient(boundMs)} ms in vain: ${what}`)
-    // What takes long is asked for less often: the question takes time from what is waited for.
+    // What takes long is asked for less often, because each question takes time from it.
     await sleep(Math.min(50, 5 + waitedMs / 10))
   }
 }
 
-/** The account holder whose key it is. */
+/** The account holder of this key. */
 export async function authenticate(ctx: Context, key: string): Promise<Caller> {
   return requireAccount(await identify(ctx, key))
 }
@@ -261,7 +261,7 @@ function openContext(parts: {
   log: Log
   letters: Email[]
   pool?: PoolOptions
-  /** The pool of the database, which outlives the test, as its presence does. */
+  /** The pool of the database. It outlives the test, as the presence does. */
   kept?: Pool | undefined
 }): { ctx: Context; die(): Promise<void> } {
   const pool = parts.kept ?? makePool(parts.databaseUrl, parts.log, parts.pool)
@@ -270,7 +270,7 @@ function openContext(parts: {
     report: (reports) => reportTaken(pool, parts.clock.now(), reports),
     processes: () => parts.processes,
     now: parts.clock.now,
-    // A slow machine is no database that is away.
+    // A slow machine must not look like a database that is away.
     reportWithinMs: 60_000,
   })
   const allowed = { allowNetworks: ['127.0.0.0/8'], allowHttp: false, showsPrivateAnswers: true }
@@ -318,7 +318,7 @@ function openContext(parts: {
   }
 }
 
-/** As signing in does, without the password, which takes longer than most tests. */
+/** Opens a session as signing in does, but without the password, which takes longer than most tests. */
 async function openSession({
   ctx,
   app,
@@ -348,7 +348,7 @@ async function openSession({
   }
 }
 
-/** Built when it is first asked: most tests never do, and building it takes longer than they do. */
+/** Builds the app when it is first used: most tests never use it, and building it takes longer than they do. */
 function lazily(build: () => Promise<App>): App {
   let built: App | undefined
   let building: Promise<App> | undefined

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 
-// One name per thing and reader. The texts stand beside the pages, so the folder tells who reads them.
+// Each reader sees one name for a thing. The texts are beside the pages, so the folder tells who reads them.
 
 const SOURCES = join(import.meta.dirname, '../src')
 
@@ -22,7 +22,7 @@ test.each([
   expect(texts.filter(({ text }) => wrong.test(text))).toEqual([])
 })
 
-/** What readers see: texts with a space in them, which no name in the code has. */
+/** The texts that readers see: they have a space in them, which no name in the code has. */
 function textsIn(folder: string): { file: string; text: string }[] {
   return readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((file) => /\.tsx?$/.test(file))

@@ -10,7 +10,7 @@ import { npmEnv } from '../../../scripts/npm-env.ts'
 import { CONSUMER, EXPRESS_TYPES, RESOLUTIONS, STRICT } from '../consumer.ts'
 import { SECRET, sign, DEPOSIT } from '../signer.ts'
 
-// What others install: packed, and installed by npm in an empty folder.
+// Tests the package as others install it: packed, and installed by npm in an empty folder.
 
 const run = promisify(execFile)
 const sdk = fileURLToPath(new URL('../..', import.meta.url))
@@ -51,7 +51,7 @@ beforeAll(async () => {
   const [packed] = JSON.parse(stdout.slice(stdout.indexOf('['))) as [{ filename: string; files: { path: string }[] }]
   paths = packed.files.map(({ path }) => path)
   writeFileSync(join(folder, 'package.json'), '{ "private": true, "type": "module" }')
-  // It depends on nothing, so npm has nothing to fetch.
+  // The package depends on nothing, so npm has nothing to fetch.
   await run('npm', ['install', '--offline', '--no-audit', '--no-fund', join(folder, packed.filename)], {
     cwd: folder,
     env: npmEnv,
@@ -91,7 +91,8 @@ test('a program in CommonJS can require every entry', async () => {
   expect(stdout).toBe('true 1\n'.repeat(5))
 })
 
-// The oldest that we promise, the last without generic typed arrays, and the one that we use, which has no node10.
+// The oldest compiler that we promise, the last one without generic typed arrays, and the one that we use, which no
+// longer knows node10.
 describe.each(['typescript-5.0', 'typescript-5.6', 'typescript'])('%s', (compiler) => {
   const known = RESOLUTIONS.filter(({ moduleResolution }) => compiler !== 'typescript' || moduleResolution !== 'node10')
   const compile = compiler === 'typescript' ? compileByCommand : makeCompile(compiler)
@@ -107,7 +108,7 @@ describe.each(['typescript-5.0', 'typescript-5.6', 'typescript'])('%s', (compile
 
 type Config = { compilerOptions: object; files: string[] }
 
-/** Reads the declarations of the platform once, and checks all but those: they take ten times as long as ours. */
+/** Reads the platform's declarations once and does not check them: that takes ten times as long as checking ours. */
 function makeCompile(compiler: string): (config: Config) => Promise<string[]> {
   const ts = createRequire(import.meta.url)(compiler) as Compiler
   const platform = new Map<string, SourceFile | undefined>()
@@ -133,7 +134,8 @@ function makeCompile(compiler: string): (config: Config) => Promise<string[]> {
   }
 }
 
-// As much of the compiler's API as is used: an older version beside ours brings its types under another name.
+// The part of the compiler's API that this test uses. Older versions are installed under other names, and so are their
+// types.
 type SourceFile = { fileName: string }
 type Diagnostic = { code: number; file?: SourceFile; messageText: object }
 type Host = { getSourceFile(name: string, ...rest: unknown[]): SourceFile | undefined }
@@ -168,7 +170,7 @@ test.each(['README.md', 'webhooks.md'])('every sample of %s compiles in strict m
   expect(samples.length).toBeGreaterThan(1)
   const files = samples.map((code) => ({ file: nameOf(code, samples.indexOf(code)), code }))
   mkdirSync(join(folder, 'node_modules/@types'), { recursive: true })
-  // Frameworks that the samples use, with what they need themselves.
+  // The samples use these frameworks. Their own dependencies come with the links.
   for (const used of ['fastify', 'hono', '@types/node']) link(used)
   writeFileSync(join(folder, 'express.d.ts'), EXPRESS_TYPES)
   for (const { file, code } of files) writeFileSync(join(folder, file), code)
@@ -178,7 +180,7 @@ test.each(['README.md', 'webhooks.md'])('every sample of %s compiles in strict m
   ).toEqual([])
 })
 
-/** The samples import one of them by its name. */
+/** One sample is imported by the others as `store.ts`. */
 function nameOf(code: string, place: number): string {
   return code.includes('export async function store') ? 'store.ts' : `sample-${place}.ts`
 }

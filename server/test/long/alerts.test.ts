@@ -12,12 +12,15 @@ import { NO_PROMETHEUS, startPrometheus, type Prometheus } from '../prometheus.t
 import { bearer } from '../requests.ts'
 import { until } from '../world.ts'
 
-// The alert rules on the real thing: a service, its database, a bank and a Prometheus.
+// Tests the alert rules with a real service, its database, a bank and a Prometheus.
 
 const read = (name: string) =>
   readFileSync(fileURLToPath(new URL(`../../../deploy/prometheus/${name}`, import.meta.url)), 'utf8')
 const TOKEN = 't'.repeat(32)
-/** The rules wait so many times less here. Two minutes become eight seconds; a breaker is half-open every five. */
+/**
+ * The rules wait for a fifteenth of their time here. Two minutes become eight seconds; a breaker is half-open every
+ * five.
+ */
 const HURRY = 15
 
 beforeEach((context) => {
@@ -43,7 +46,7 @@ test('a dead database and a dead bank are told by alerts of their own, for as lo
   const halfOpen = 'sum_over_time(guiche_provider_breaker{state="half-open"}[5m])'
   await until('the breaker was seen half-open', async () => (await prometheus.query(halfOpen))! >= 2)
   await fires(['GuicheProviderDown'], 'without its bank')
-  // It has not ended and begun anew meanwhile.
+  // The alert has not ended and begun again meanwhile.
   expect(await prometheus.query('changes(ALERTS_FOR_STATE{alertname="GuicheProviderDown"}[5m])')).toBe(0)
 
   expect(await missing(prometheus)).toEqual([])
@@ -51,17 +54,17 @@ test('a dead database and a dead bank are told by alerts of their own, for as lo
   await fires([], 'when the bank is back')
 })
 
-/** How busy this machine is, is not what is tested. */
+/** The alerts that fire, except the one about a busy machine, which is not tested here. */
 async function firing(prometheus: Prometheus): Promise<string[]> {
   return (await prometheus.firing()).filter((name) => name !== 'GuicheEventLoopLate')
 }
 
-/** Selectors of the rules, and series that their tests invent, that fit nothing which the service has told. */
+/** Selectors of the rules, and series that their tests invent, that match nothing from the service. */
 async function missing(prometheus: Prometheus): Promise<string[]> {
   const { groups } = parse(read('alerts.yaml')) as { groups: { rules: { expr: string }[] }[] }
   const { tests } = parse(read('alerts.test.yaml')) as { tests: { input_series: { series: string }[] }[] }
   const selected = groups.flatMap(({ rules }) => rules.flatMap(({ expr }) => expr.match(SELECTOR) ?? []))
-  // Of these labels, the tests invent names, or have values of what does not happen here.
+  // For these labels the tests invent names, or use values that do not occur here.
   const labels = /(provider|instance|version|job|route|outcome)="[^"]*",?/g
   const invented = tests.flatMap((one) => one.input_series.map(({ series }) => series.replaceAll(labels, '')))
   const all = [...new Set([...selected, ...invented])].filter((selector) => !ABSENT.test(selector))
@@ -69,7 +72,7 @@ async function missing(prometheus: Prometheus): Promise<string[]> {
   return all.filter((_, index) => !found[index])
 }
 
-/** Only an embedded database has a home, and this one has no standby. */
+/** These metrics are absent here: only an embedded database has a home, and this one has no standby. */
 const ABSENT = /^guiche_(disk_free_bytes|backup_last_timestamp_seconds|replication_lag_seconds)/
 
 const SELECTOR = /\b(?:up|(?:guiche|nodejs)_\w+)\b(?:\{[^}]*\})?/g
@@ -87,7 +90,7 @@ async function startAll() {
     GUICHE_HOME: temporaryHome(),
     SECRET_KEY: 'k'.repeat(32),
     PROVIDER_SANDBOX_URL: sandbox.url,
-    // Calls the bank often, but not so often that a breaker is never seen half-open.
+    // The service calls the bank often, but not so often that a breaker is never seen half-open.
     RECONCILE_SECONDS: '2',
     METRICS_TOKEN: TOKEN,
     PROVIDER_SANDBOX_CERT: certificate.cert,

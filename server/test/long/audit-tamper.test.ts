@@ -34,7 +34,7 @@ test('each check of the books names a forgery that the other rows are consistent
     const differences = await auditAfter((tx) => forge(tx, forgery))
     if (differences.some((one) => forgery.by.includes(one.check))) named[check] = forgery.name
   }
-  // Of some checks more than one: these look like rows from before a rule, and no rule has an exemption for such.
+  // These forgeries look like rows from before a rule. No rule has an exemption for such rows, so each must be found.
   const aged = all.filter(({ name }) => / as if from before| of another version/.test(name))
   const found: Record<string, string[]> = {}
   for (const forgery of aged)
@@ -66,7 +66,7 @@ async function forge(tx: Tx, forgery: Forgery): Promise<void> {
   for (const sql of statementsOf(forgery)) await tx.run(sql)
 }
 
-/** The transaction is rolled back. */
+/** Runs `work` in a transaction that is rolled back. */
 async function inVain<Found>(w: World, work: (tx: Tx) => Promise<Found>): Promise<Found> {
   const found: Found[] = []
   const undone = new Error('undone')

@@ -199,7 +199,7 @@ test('with DATABASE_URL, backup and restore refuse and name the page that helps'
 
 let kept: Promise<string> | undefined
 
-/** Of a service that does not run. It is made once, and copied for each test. */
+/** A backup of a service that does not run. It is made once, and copied for each test. */
 async function stoppedBackup() {
   const place = temporaryHome()
   const backup = join(place, 'backup')
@@ -214,7 +214,7 @@ async function keepBackup(): Promise<string> {
   return backup
 }
 
-/** A process that gets the signal in the middle of its copy. */
+/** Starts a backup that gets the signal in the middle of its copy. */
 async function cutOffBackup(signal: NodeJS.Signals) {
   const [home, place] = [preparedHome(), temporaryHome()]
   const backup = join(place, 'backup')
@@ -232,8 +232,8 @@ async function cutOffBackup(signal: NodeJS.Signals) {
 type Acknowledged = { id: string; atMs: number }
 
 /**
- * The charges that were credited before this time. A restore books what the backup lacks by the bank's list, so that a
- * lost payment would be there again, but with a later time.
+ * The charges that were credited before this time. A restore books what the backup lacks from the bank's list, so a
+ * lost payment would have a later time.
  */
 async function creditedBy(home: string, time: string): Promise<string[]> {
   const { databaseUrl, stop } = await openEmbedded({ home, say: () => {}, mayCreate: false })

@@ -4,7 +4,7 @@ import { freePort } from '../../../scripts/free-port.mjs'
 import { runCli, runProcess, startServer, temporaryHome } from '../process.ts'
 import { until, world } from '../world.ts'
 
-// The built service, and its commands, on a machine whose clock is wrong.
+// Runs the built service, and its commands, on a machine whose clock is wrong.
 
 const SHIFTED = fileURLToPath(new URL('../shifted-clock.mjs', import.meta.url))
 const shifted = (ms: number) => ({ NODE_OPTIONS: `--import ${SHIFTED}`, SHIFT_MS: String(ms) })
@@ -72,7 +72,7 @@ test('a command writes the database’s time, however wrong the clock of the ter
   expect(changes.filter(({ at }) => at > soon)).toEqual([])
 })
 
-/** Sets the wall clock of this process ahead, as shifted-clock.mjs does in another. Returns how to set it right. */
+/** Sets the wall clock of this process ahead, as shifted-clock.mjs does in another. Returns what sets it right. */
 function shiftClock(aheadMs: number): () => void {
   const RealDate = Date
   const Shifted = class extends RealDate {

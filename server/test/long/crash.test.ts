@@ -2,8 +2,8 @@ import { expect, test } from 'vitest'
 import { startServer, temporaryHome, type ServerProcess } from '../process.ts'
 import { until, world } from '../world.ts'
 
-// The bank makes the charge and its answer never arrives, so the process is surely between the provider's answer and
-// its own when it is killed.
+// The bank makes the charge and its answer never arrives. So the process is certainly killed between the provider's
+// answer and its own.
 test('kill -9 between the provider’s answer and ours, then the same request again: one charge', async () => {
   const w = await world()
   const { key } = await w.account()
@@ -24,7 +24,7 @@ test('kill -9 between the provider’s answer and ours, then the same request ag
   await w.sandbox.faults({})
 
   const second = await startServer(env)
-  // 409 with Retry-After until the lease of the killed process ends.
+  // The answer is 409 with Retry-After until the lease of the killed process ends.
   const answer = await until('the request is continued', async () => {
     const asked = await post(second)
     return asked.status !== 409 && asked
@@ -48,7 +48,7 @@ test('a deposit that is under way at SIGTERM is answered, also when the bank is 
     PROVIDER_SANDBOX_URL: w.sandbox.url,
     GUICHE_HOME: temporaryHome(),
   })
-  // Lost for 4 seconds, and then looked up.
+  // The answer is lost for 4 seconds, and then the charge is looked up.
   await w.sandbox.faults({ loseAnswerRate: 1, seed: 1 })
   const answer = fetch(`${server.url}/api/deposit`, {
     method: 'POST',

@@ -26,7 +26,7 @@ test('of several hosts the one that writes is used, also when it changes', async
   const [one, other] = [await startOf(embedded.databaseUrl), await startOf(inject('clusterUrl'))]
 
   expect(await whichOf(pool)).toBe(one)
-  // As a primary that was demoted: its connections end, and new ones are read-only.
+  // The first host acts like a demoted primary: its connections end, and new ones are read-only.
   await run(embedded.databaseUrl, 'alter database guiche set default_transaction_read_only = on')
   await run(embedded.databaseUrl, END_CONNECTIONS)
   await until('the other one is used', async () => (await writeAndAsk(pool)) === other)
@@ -57,7 +57,7 @@ async function whichOf(pool: Pool): Promise<string> {
   return (await query<{ started: string }>(pool, WHICH))[0]!.started
 }
 
-/** Undefined if nothing can be written now. */
+/** Writes, and tells which host took it. Undefined if nothing can be written now. */
 async function writeAndAsk(pool: Pool): Promise<string | undefined> {
   try {
     await query(pool, 'create table if not exists written (id int)')

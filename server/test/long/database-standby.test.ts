@@ -17,8 +17,7 @@ import { patient, until, world } from '../world.ts'
 /** A database is made and started three times, which takes long on a busy machine. */
 const SLOW_MS = patient(400_000)
 
-// A failover as a process sees it: its primary goes, what answers in its place is a standby, and that is promoted
-// later.
+// A failover as a process sees it: its primary goes, a standby answers in its place, and is promoted later.
 
 test(
   'a standby is 503 and not ready until it is promoted, and then deposits are made without a restart',
@@ -54,7 +53,8 @@ test(
 )
 
 /**
- * A PostgreSQL that is ours to stop and to start otherwise; a standby without a primary has all that was there before.
+ * A PostgreSQL that the test can stop and start as a standby. Without a primary, a standby has all that was there
+ * before.
  */
 async function openServer() {
   const home = preparedHome()

@@ -10,8 +10,7 @@ import { until, world } from '../world.ts'
 
 const EVENTS = 1_000
 
-// A process with deliveries under way is killed without a word. What it had sent and not written down is sent again,
-// and nothing else.
+// A process is killed with deliveries under way. What it had sent and not recorded is sent again, and nothing else.
 test('kill -9 during the delivery of 1,000 events: each arrives, and no more arrive twice than were under way', async () => {
   const secretKey = 'k'.repeat(32)
   const w = await world({ settings: { secretBox: makeSecretBox(() => [secretKey]) } })
@@ -45,14 +44,14 @@ test('kill -9 during the delivery of 1,000 events: each arrives, and no more arr
   )
 
   const first = await startServer(env)
-  // Late enough that a process which wrote nothing down would be found out below.
+  // Late enough that the checks below would notice a process that records nothing.
   await receiver.got((EVENTS * 3) / 4)
   await first.end('SIGKILL')
   const sentByTheFirst = receiver.received.length
   const leftInQueue = await w.count('deliveries')
   expect(leftInQueue).toBeGreaterThan(0)
   const sentTwiceAtMost = sentByTheFirst + leftInQueue - EVENTS
-  // The leases of the dead run out now instead of in half a minute.
+  // The leases of the killed process end now instead of in half a minute.
   await w.pool.query('update deliveries set leased_until = null')
 
   const second = await startServer(env)
@@ -63,6 +62,6 @@ test('kill -9 during the delivery of 1,000 events: each arrives, and no more arr
   for (const { id } of receiver.received) times.set(id, (times.get(id) ?? 0) + 1)
   expect(times.size).toBe(EVENTS)
   expect(receiver.received.length - EVENTS).toBeLessThanOrEqual(sentTwiceAtMost)
-  // Places at one receiver, and those that may have ended without being written down.
+  // At most 64 requests are in flight to one receiver, and at most 512 may have ended without being recorded.
   expect(sentTwiceAtMost).toBeLessThanOrEqual(64 + 512)
 })

@@ -20,7 +20,7 @@ import { copyHome } from '../cluster.ts'
 import { startChild } from '../process.ts'
 import { patient } from '../world.ts'
 
-// Most of these tests go through the life of one home, as an installation does; each leaves it usable and stopped.
+// Most of these tests use one home, as an installation does. Each leaves it usable and stopped.
 
 const isRoot = process.getuid?.() === 0
 const server = fileURLToPath(new URL('../..', import.meta.url))
@@ -135,12 +135,12 @@ test('a database that is killed under a living process is started again', async 
   expect(answer).toEqual([{ one: 1 }])
   expect(postmasterOf(home)).not.toBe(pid)
   expect(lines).toContain('The database stopped unexpectedly; restarting it…')
-  // Back among the present: otherwise another process could stop the database under this one.
+  // This process is attached again: otherwise another one could stop the database under it.
   await until(async () => ((await presences(embedded)) === 1 ? true : undefined))
   await embedded.stop()
 })
 
-// After a restart of the machine the pid in a left file is often somebody else's. PostgreSQL then refuses to start.
+// After a reboot, the pid in a leftover file often belongs to another process. PostgreSQL then refuses to start.
 test('a left pid file that names a living process of somebody else does not stop a start', async () => {
   const embedded = await open(home)
   const content = readFileSync(join(home, 'data/postmaster.pid'), 'utf8')
@@ -220,7 +220,7 @@ test.runIf(isRoot)(
 test('the process that is left alone stops the database, also after its connection broke', async () => {
   const first = await open(home)
   const second = await open(home)
-  // It may be back before anybody can look, so what tells is that other sessions have come.
+  // The connection may be back at once, so the test waits for sessions with other pids.
   const sessions = async () => (await query<{ pid: number }>(first.databaseUrl, ATTACHED)).map(({ pid }) => pid)
   const before = await sessions()
   await query(first.databaseUrl, ATTACHED.replace('pid', 'pg_terminate_backend(pid)'))
@@ -238,7 +238,7 @@ const ATTACHED = `select pid from pg_stat_activity where application_name like '
 
 async function open(at: string, lines: string[] = []): Promise<Embedded> {
   const embedded = await openEmbedded({ home: at, say: (line) => void lines.push(line) })
-  // For a test that failed half-way; stopping twice is stopping once.
+  // This is for a test that failed half-way. A second stop does nothing.
   onTestFinished(() => embedded.stop())
   return embedded
 }
@@ -322,7 +322,7 @@ async function until<T>(ask: () => Promise<T | undefined> | T | undefined): Prom
   return expect.fail('what was waited for did not happen')
 }
 
-/** As root the database runs as another user, who has to pass through. */
+/** A folder that others may enter: if the tests run as root, the database runs as another user. */
 function makeTemporary(): string {
   const path = mkdtempSync(join(inject('scratch'), 'embedded-'))
   chmodSync(path, 0o755)

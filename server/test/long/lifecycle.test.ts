@@ -38,7 +38,7 @@ test('npm start serves, and ends itself and its database in order after a SIGTER
   await ended
   await until('the database has ended', async () => !isDatabaseRunning(home))
   expect(await isReady(`http://127.0.0.1:${port}`)).toBe(false)
-  // The service's own timer would have ended it without this.
+  // If the service's own timer had ended it, this line would be missing.
   expect(said).toContain('Stopped.')
 })
 
@@ -107,7 +107,7 @@ test('the port and the host are looked at before anything is made, and named', a
   expect(readdirSync(home)).toEqual([])
 })
 
-// As at a terminal: the signal reaches every process of the group, and npm passes it on to us once more.
+// At a terminal the signal reaches every process of the group, and npm passes it on to us once more.
 test.each([
   ['the programs are copied', 'postgres-'],
   ['the database is made', 'data.new-'],
@@ -143,7 +143,7 @@ test('SIGTERM in the middle of a first start leaves nothing running, and the nex
   expect(isDatabaseRunning(home)).toBe(false)
 })
 
-// The sandbox's own process has the same limit, so the bank is in a process of its own.
+// The bank runs in this process: within the service it would share the limit.
 test('with 400 idle connections and 256 file descriptors the service answers', async () => {
   const bank = await openSandbox({ home: join(temporaryHome(), 'bank'), port: 0 })
   onTestFinished(() => bank.stop())

@@ -7,7 +7,7 @@ import { checkDue } from '../../src/workers/check.ts'
 import { startChild } from '../process.ts'
 import { world, type World } from '../world.ts'
 
-// The short form of prove/money.mjs, and by name what its long form has found.
+// Runs the short form of prove/money.mjs, and tests by name what its long form has found.
 
 const PROOF = fileURLToPath(new URL('../../../prove/money.mjs', import.meta.url))
 const DIST = fileURLToPath(new URL('../../dist', import.meta.url))
@@ -74,7 +74,7 @@ test('an opening whose time is over is not handed out: it is withdrawn, and the 
   replaceFirst(w, { create: made(real, 'unknown'), cancel: lost })
   await openDeposit(w.ctx, caller, request, 'order-1').catch(() => {})
   w.clock.advance(3_600_000)
-  // The worker tries in vain, and would wait before it tries again.
+  // The worker fails to withdraw the charge, and would wait before it tries again.
   await checkDue(w.ctx)
   replaceFirst(w, real)
   await expect(openDeposit(w.ctx, caller, request, 'order-1')).rejects.toMatchObject({ code: 'in_flight' })

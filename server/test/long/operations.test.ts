@@ -138,7 +138,7 @@ test('the database refuses a key of an account that reads the metrics, and one o
   await expect(set(['operator', 'metrics:read'], 'id', keyId)).rejects.toThrow('api_keys_operator_scope')
 })
 
-// ---- Leaving ----
+// ---- Stopping ----
 
 test('with DRAIN_SECONDS a process that was told to stop says not ready, still answers, and then ends', async () => {
   const home = preparedHome()
@@ -148,7 +148,7 @@ test('with DRAIN_SECONDS a process that was told to stop says not ready, still a
     const answer = await fetch(`${server.url}/readyz`)
     return answer.status === 503 && (await answer.text()).includes('draining')
   })
-  // Answered and not refused, by somebody who has no key.
+  // 401 is an answer to a request without a key, so the connection was not refused.
   expect((await fetch(`${server.url}/api/balance`)).status).toBe(401)
   expect(await ended).toBe(0)
   expect(server.output()).toContain('requests are answered for 3 s')
@@ -168,7 +168,7 @@ test('the version that runs is a metric', async () => {
   await server.end('SIGTERM')
 })
 
-/** Deposits that only the sweep finds, some minutes ago. */
+/** Makes payments that only the sweep finds, minutes later. */
 async function payUnnotified(w: World, count: number): Promise<void> {
   for (let paid = 0; paid < count; paid++) await w.paidCharge()
   w.clock.advance(10 * MINUTE_MS)

@@ -11,7 +11,7 @@ import { expectAccessible, signIn, useChromium, visit } from '../chromium.ts'
 import { startChild, temporaryHome } from '../process.ts'
 import { until } from '../world.ts'
 
-// What others get: the server packed, unpacked in an empty folder, installed by its lockfile, and run from there.
+// Tests what others get: the server packed, unpacked in an empty folder, installed by its lockfile, and run from there.
 
 const SERVER = fileURLToPath(new URL('../..', import.meta.url))
 const run = promisify(execFile)
@@ -25,9 +25,9 @@ beforeAll(async () => {
   const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', folder], { cwd: SERVER, env: npmEnv })
   const [packed] = JSON.parse(stdout.slice(stdout.indexOf('['))) as [{ filename: string; files: { path: string }[] }]
   paths = packed.files.map(({ path }) => path)
-  // As docs/deploy.md says: npm install of a file would ignore the lockfile in it.
+  // docs/deploy.md unpacks it like this, because npm would ignore the lockfile in a package file.
   await run('tar', ['-xzf', join(folder, packed.filename), '-C', folder, '--strip-components', '1'])
-  // From npm's cache where that has them, and from the registry otherwise.
+  // npm takes what it has from its cache, and the rest from the registry.
   const install = ['ci', '--prefer-offline', '--omit=dev', '--ignore-scripts', '--no-audit', '--no-fund']
   const installed = await run('npm', [...install, '--loglevel=warn'], { cwd: folder, env: npmEnv })
   warnings = installed.stderr
@@ -36,7 +36,7 @@ beforeAll(async () => {
 
 const { PATH = '', HOME = '' } = process.env
 
-/** `npx guiche start` in the folder, as a stranger runs it for the first time. */
+/** Runs `npx guiche start` in the folder, as a new user does for the first time. */
 async function startPackage() {
   const port = String(await freePort())
   const env = { PATH, HOME, GUICHE_HOME: temporaryHome(), PORT: port, PUBLIC_URL: `http://127.0.0.1:${port}` }
@@ -59,7 +59,7 @@ async function startPackage() {
       child.kill('SIGTERM')
       await until('the service has stopped', async () => output.includes('Stopped.'))
     },
-    /** A command, with the settings of the service and more. */
+    /** Runs a command with the settings of the service, and `more`. */
     guiche: async (args: string[], more: Record<string, string> = {}) =>
       (await run('npx', npx(...args), { cwd: folder, env: { ...env, ...more } })).stdout,
   }
@@ -114,7 +114,7 @@ test('npx guiche starts without a checkout, a deposit is paid, the dashboard is 
 
 test('with GUICHE_URL the command line needs no database, no checkout and no package of the platform', async () => {
   const { url, key } = await startPackage()
-  // As after `npm install --omit=optional`: without the embedded PostgreSQL, and without native code.
+  // Without the embedded PostgreSQL and native code, as after `npm install --omit=optional`.
   const modules = join(folder, 'node_modules')
   const away = join(folder, 'away')
   const native = readdirSync(join(modules, '@node-rs')).filter((name) => name.startsWith('argon2-'))

@@ -38,11 +38,11 @@ test('through PgBouncer in transaction mode everything works, from the first mig
   for (const server of [first, second, first, second])
     links.push((await ask(`${server.url}/api/deposit`, { value: 50_00 })).charge.paymentLinkId)
   for (const link of links) await guiche('pay', link)
-  // One of them was the test of the webhook.
+  // One of these events is the webhook's test.
   await receiver.got(1 + links.length)
   for (const link of links) expect((await ask(`${second.url}/api/deposit/${link}`)).charge.status).toBe('COMPLETED')
 
-  // The first process goes on alone. The bank is in it, and still notifies the other one, so the deposit is asked for.
+  // The first process goes on alone. The bank in it still notifies the second one, so the test queries the deposit.
   await second.end('SIGKILL')
   const { charge } = await ask(`${first.url}/api/deposit`, { value: 50_00 })
   await guiche('pay', charge.paymentLinkId)
@@ -110,7 +110,7 @@ async function pooledUrl(directUrl: string, mode: PoolMode, connectQuery = ''): 
   return url
 }
 
-/** Not migrated yet. */
+/** Makes a database that is not migrated yet, and returns its URL through PgBouncer. */
 async function emptyDatabase(mode: PoolMode): Promise<string> {
   const name = `empty_${randomBytes(6).toString('hex')}`
   const client = new pg.Client({ connectionString: inject('clusterUrl') })

@@ -45,7 +45,7 @@ test('the last release works on while its database is migrated, and beside the n
 
   const current = await startServer(env)
   await Promise.all([useAll(old, access), useAll(current, access)])
-  // One test event of the webhook. Then each use completes two deposits and makes a refund.
+  // The webhook gets one test event. Then each use completes two deposits and makes a refund.
   await receiver.got(1 + 4 * 3)
   const audit = await runCli(['audit'], env)
   expect([audit.code, audit.stdout]).toEqual([0, expect.stringContaining('agree')])
@@ -58,8 +58,8 @@ type Charge = { id: string; paymentLinkId: string; status: string }
 type Exceptions = { exceptions: { id: string; txid: string | null }[] }
 
 /**
- * What the service does with money: a deposit that is paid, and refunded in part; one that is paid with another amount,
- * which an operator accepts; and a payment that names no charge, which is refunded.
+ * Uses all that the service does with money. One deposit is paid and refunded in part. One is paid with another amount,
+ * which an operator accepts. A payment that names no charge is refunded.
  */
 async function useAll({ url }: ServerProcess, { bank, key, operatorKey }: Access): Promise<void> {
   const deposit = async () => {
@@ -90,7 +90,7 @@ async function useAll({ url }: ServerProcess, { bank, key, operatorKey }: Access
   }
 }
 
-/** Everything that can be read without naming it. */
+/** Reads everything that needs no id. */
 async function readAll({ url }: ServerProcess, { key, operatorKey }: Access): Promise<void> {
   const { paths } = await ask<{ paths: Record<string, { get?: object }> }>(`${url}/openapi.json`, key)
   const lists = Object.keys(paths).filter((path) => paths[path]!.get && !path.includes('{'))

@@ -6,8 +6,8 @@ import { startReceiver, type Received } from '../receiver.ts'
 import { clientOf, open } from '../sandbox-client.ts'
 import { until } from '../world.ts'
 
-// After a loss, the newest backup lacks what happened since. The bank does not: what it lists is booked again, and
-// announced again. The bank runs apart from the service, so the restore does not take it back in time too.
+// After a loss, the newest backup lacks what happened since. The bank still lists it, so it is booked and announced
+// again. The bank runs apart from the service, so the restore does not set it back too.
 
 const AT_BANK_CENTS = 7_00
 
@@ -65,7 +65,7 @@ test('what is announced again after a restore has the ids and the data of the fi
     })
   }
 
-  // They are new here, and the newest come first.
+  // These events are new in this database, and the newest come first.
   const { events } = await ask<{ events: Event[] }>(again, key, '/api/events')
   expect(new Set(events.slice(0, 5).map(({ id }) => id))).toEqual(new Set(repeated.keys()))
   const { refunds } = await ask<{ refunds: Refund[] }>(again, key, `/api/deposit/${after[1]!.paymentLinkId}/refunds`)
@@ -75,8 +75,8 @@ test('what is announced again after a restore has the ids and the data of the fi
 })
 
 /**
- * Of a refund, which we know only from the bank's list after the loss: the list has no time, and of a refund that was
- * made at the bank no id of ours.
+ * The fields of a refund that differ if we know it only from the bank's list. The list has no time, and no id of ours
+ * for a refund that was made at the bank.
  */
 function changed({ event, data }: Event, { createdAt }: Event): object {
   if (event !== 'DEPOSIT_REFUNDED') return {}
@@ -96,7 +96,7 @@ async function startShop() {
   return { ...receiver, delivered }
 }
 
-/** By webhook-id, which is the id in the body. */
+/** The events by webhook-id, which is the id in the body. */
 function byId(received: Received[]): Map<string, Event> {
   const events = received.map(({ id, body }): [string, Event] => [id, JSON.parse(body)])
   for (const [id, event] of events) expect(event.id).toBe(id)

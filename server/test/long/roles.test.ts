@@ -8,7 +8,7 @@ import { until, world, type World } from '../world.ts'
 
 const SECRET_KEY = 'k'.repeat(32)
 
-/** The bank runs in the first process that starts. */
+/** The settings of a process. The bank runs in the first one that starts. */
 function envOf(w: World, role: string) {
   return { DATABASE_URL: w.databaseUrl, GUICHE_HOME: temporaryHome(), SECRET_KEY, ROLE: role }
 }
@@ -77,14 +77,14 @@ test('several processes share a port, one greets, a killed one is replaced, and 
   process.kill(Number(pid), 'SIGKILL')
   await until('it is replaced', async () => server.output().includes(`Process ${pid} ended unexpectedly`))
   await until('a new one is there', async () => (await w.count('processes', `role = 'all'`)) === 4)
-  // The one that was killed had the bank.
+  // The bank ran in the process that was killed.
   await until('the bank is back', async () => (server.output().match(/a bank for tests/g)?.length ?? 0) === 2)
   expect(await createDeposit(server, key)).toBeTruthy()
   const code = await server.end('SIGTERM')
   const fatal = server.output().match(/.*"level":60.*/g)
   expect({ code, fatal }).toEqual({ code: 0, fatal: null })
   expect(server.output()).toMatch(/\nSIGTERM: stopping 3 processes…\n[^]*Stopped\.\n$/)
-  // But for the row of the one that was killed.
+  // The killed process leaves its row behind, and the others do not.
   expect(await w.count('processes', `role = 'all'`)).toBe(1)
 })
 
@@ -101,7 +101,7 @@ test('a frozen process gets no connection, and what its bank did not accept is c
   expect(requests.map(({ text }) => text() !== '')).toEqual([true, true, true, true, false])
 })
 
-/** Asks on a connection of its own. */
+/** Sends a request on a connection of its own. */
 function ask(url: string) {
   const { hostname, port } = new URL(url)
   const socket = connect(Number(port), hostname)
@@ -127,7 +127,7 @@ test('several processes together answer no more requests of a key than its limit
   const statuses = await Promise.all(Array.from({ length: 100 }, ask))
   const admitted = statuses.filter((status) => status === 200).length
   expect(admitted).toBeGreaterThanOrEqual(20)
-  // A second's worth for each second that it took, and a lease of one for each process.
+  // The limit admits one request for each second that this took, and each process may have leased one more.
   expect(admitted).toBeLessThanOrEqual(20 + Math.ceil((performance.now() - beganMs) / 1000) + 3)
   expect(new Set(statuses)).toEqual(new Set([200, 429]))
   expect(await w.count('shared_limits', `name like 'key:%'`)).toBe(1)

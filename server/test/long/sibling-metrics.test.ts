@@ -44,7 +44,7 @@ test('each of several processes answers a scrape for all, also after one was rep
   const create = () =>
     fetch(`${server.url}/api/deposit`, {
       method: 'POST',
-      // A connection of its own, so that both processes get some.
+      // Each request has a connection of its own, so that both processes get some.
       headers: { ...bearer(accountKey), 'content-type': 'application/json', connection: 'close' },
       body: '{"value":5000}',
     })
@@ -91,7 +91,7 @@ function sum(values: Map<string, number>): number {
   return [...values.values()].reduce((all, value) => all + value, 0)
 }
 
-/** By name, and then by process. Of deposits, only those that were opened. */
+/** The metrics by name, and then by process. For deposits, only those that were opened. */
 async function scrape(server: ServerProcess, key: string): Promise<Map<string, Map<string, number>>> {
   const answer = await fetch(`${server.url}/metrics`, { headers: { ...bearer(key), connection: 'close' } })
   expect(answer.status).toBe(200)

@@ -24,7 +24,7 @@ const TRACEPARENT = `00-${TRACE}-${CALLER}-01`
 const CREATE = 'POST /api/deposit'
 const NOTIFY = 'POST /callbacks/:provider/:secret'
 
-// As an operator preloads it: docs/operations.md shows this file.
+// Operators preload this file: docs/operations.md shows it.
 const SDK_FILE = new URL('../tracing-sdk.mjs', import.meta.url)
 
 type SeenSpan = {
@@ -37,7 +37,7 @@ type SeenSpan = {
   links: string[]
 }
 
-/** The only span with this name, or with this name in this trace, when it has ended. */
+/** Waits until the only span with this name, in this trace if one is given, has ended. */
 async function find<Span extends SeenSpan>(spans: () => Span[], name: string, traceId?: string): Promise<Span> {
   const named = () => spans().filter((span) => span.name === name && (traceId ?? span.traceId) === span.traceId)
   await until(`a span ${name} arrives`, async () => named().length > 0)
@@ -59,7 +59,7 @@ test('without an SDK nothing is sent, no header is added, and no SDK is loaded',
   expect(await server.end('SIGTERM')).toBe(0)
   expect(collector.requests).toEqual([])
 
-  // Node lists in its coverage every file that was loaded.
+  // Node's coverage lists every file that was loaded.
   const loaded = readdirSync(coverage).map((name) => readFileSync(join(coverage, name), 'utf8'))
   const packages = loaded.join().matchAll(/node_modules\/@opentelemetry\/([^/]+)/g)
   expect(new Set(Array.from(packages, ([, name]) => name))).toEqual(new Set(['api']))
@@ -87,7 +87,7 @@ test('the way of a deposit is exported from the request to the webhook, also wha
     OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
     OTEL_EXPORTER_OTLP_HEADERS: 'x-team=payments',
     OTEL_SERVICE_NAME: 'pix',
-    // So that all is left for the stop.
+    // Nothing is exported before the stop.
     OTEL_BSP_SCHEDULE_DELAY: '600000',
   })
   const [, paid] = await depositAndPay(w, server.url, env)
@@ -298,7 +298,7 @@ describe('with an SDK in this process', () => {
     })
     expect(delivery.attributes).toMatchObject({ ...ofCharge, 'guiche.event_id': delivered!.id })
 
-    // The receiver continues the trace, and the signature holds.
+    // The receiver can continue the trace, and the signature is valid.
     expect(delivered!.headers['traceparent']).toBe(`00-${charge.id}-${delivery.spanId}-01`)
     expect(holds(secret, delivered!)).toBe(true)
     const added = await span('POST /api/webhooks')

@@ -9,7 +9,7 @@ const OLD_PROGRAMS = `/usr/lib/postgresql/${OLD_MAJOR}/bin`
 
 const majorOf = (home: string) => Number(readFileSync(join(home, 'data/PG_VERSION'), 'utf8'))
 
-// Only a machine with the older version can show it; Debian's package postgresql-15 has it.
+// This needs programs of the older version, which Debian's package postgresql-15 has.
 test.skipIf(!existsSync(join(OLD_PROGRAMS, 'initdb')))(
   'an upgrade moves every row to the new version, the audit agrees, and the old database can be put back',
   async () => {
@@ -59,7 +59,7 @@ test('an upgrade that was killed in the middle of its switch is finished by the 
   expect(existsSync(join(home, 'data.upgraded'))).toBe(false)
 })
 
-/** A home as an installation with the older version has made it. */
+/** A home that an installation with the older version has made. */
 async function oldHome(): Promise<string> {
   const home = temporaryHome()
   const owner = await chooseOwner(join(home, 'data'))
