@@ -1,18 +1,18 @@
-// A bank that speaks API Pix, as bare as it can be: node:http, maps in memory, texts built once. It runs as a process
-// of its own, and answers the service and the reference alike. Payers pay by POST /pay.
+// A minimal bank that speaks API Pix: node:http, maps in memory, texts built once. It runs in its own process and
+// answers both the service and the reference. Payers pay by POST /pay.
 import { createServer } from 'node:http'
 import { once } from 'node:events'
 import { answerQuestions } from './questions.mjs'
 import { makeCodes } from './br-codes.mjs'
 
-/** The Pix key of the service. Only what it received is listed: the reference has another key. */
+/** The service's Pix key. The bank lists only payments to this key; the reference has another. */
 const KEY = 'bench@guiche.example'
 const MAX_ITEMS = 1_000
 const NOT_FOUND = '{"type":"about:blank","title":"Não encontrado.","status":404}'
 
-/** By txid. */
+/** Charges by txid. */
 const charges = new Map()
-/** Pix in the order of their times, and by endToEndId. */
+/** `received` holds the service's Pix in order of time, `receivedById` all Pix. */
 const received = []
 const receivedById = new Map()
 let webhookUrl
@@ -32,7 +32,9 @@ answerQuestions({
   url: () => `http://127.0.0.1:${server.address().port}`,
   webhookUrl: () => webhookUrl,
   pay: ({ txids }) => pay(txids),
-  /** Payments that the books have already. Were they made here first, a sweep of the service would book them. */
+  /**
+   * Records payments that the books already have. If they were made here first, a sweep of the service would book them.
+   */
   record({ payments }) {
     for (const { txid, endToEndId, occurredAt } of payments)
       receive(charges.get(txid), endToEndId, occurredAt.getTime())
@@ -88,7 +90,7 @@ function list(query) {
   const page = Number(query.get('paginacao.paginaAtual') ?? 0)
   const size = Math.min(MAX_ITEMS, Number(query.get('paginacao.itensPorPagina') ?? 100))
   const first = firstAtOrAfter(Date.parse(from))
-  // The end of the window belongs to it, as the standard says.
+  // The window includes its end, as the standard says.
   const count = firstAtOrAfter(Date.parse(to) + 1) - first
   const begin = first + page * size
   const shown = received.slice(begin, Math.min(begin + size, first + count))
@@ -114,7 +116,7 @@ function register(body) {
 
 function pay(txids) {
   return txids.map((txid) => {
-    // Never before the one before it, so that the list stays in order.
+    // Times never go back, so the list stays in order.
     lastMs = Math.max(lastMs, Date.now())
     const at = new Date(lastMs).toISOString()
     const minute = at.replaceAll(/[-:T]/g, '').slice(0, 12)

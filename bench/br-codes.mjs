@@ -1,4 +1,4 @@
-// BR Codes as fast as a bank needs them: the checksum by table, and the part that all codes share computed once.
+// Makes BR Codes fast: the checksum uses a table, and the part that all codes share is computed once.
 
 const TABLE = Uint16Array.from({ length: 256 }, (_, byte) => {
   let crc = byte << 8

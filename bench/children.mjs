@@ -10,7 +10,7 @@ const running = new Set()
 let isEnding = false
 let fail
 
-/** What happens when a process ends unasked. */
+/** Sets what happens when a process ends unexpectedly. */
 export function onUnexpectedEnd(handler) {
   fail = handler
 }
@@ -45,7 +45,7 @@ export async function runChild(name, command, args, { withinMs, env, allowedCode
   return { code, ...output }
 }
 
-/** Ends all of them, the last one started first. */
+/** Ends all processes, the last one started first. */
 export async function endAll() {
   isEnding = true
   for (const child of [...running].toReversed()) await endChild(child)

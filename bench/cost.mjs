@@ -1,8 +1,7 @@
-// What a piece of work costs for each operation: CPU time from /proc, and bytes of write-ahead log. Where there is no
-// /proc, CPU times are 0.
+// Measures what one operation costs: CPU time from /proc, and bytes of write-ahead log. Without /proc, CPU times are 0.
 import { readdirSync, readFileSync } from 'node:fs'
 
-// Linux counts in these, whatever the processor does.
+// Linux counts CPU time in ticks of 10 ms, whatever the processor.
 const TICK_MICROSECONDS = 10_000
 
 /** `pid` is the process that is measured. `work` resolves to an object that counts its operations as `requests`. */
@@ -20,7 +19,7 @@ export async function withCost({ database }, pid, work) {
   return { ...result, cost }
 }
 
-/** Of a process, its children, and those of its children that have ended. */
+/** Adds up the CPU time of a process and its children, including children that have ended. */
 function familyMicroseconds(pid) {
   const root = readStat(pid)
   if (!root) return 0
@@ -31,7 +30,7 @@ function familyMicroseconds(pid) {
   return (root.own + root.reaped + children.reduce((sum, child) => sum + child.own, 0)) * TICK_MICROSECONDS
 }
 
-/** Fields of /proc/<pid>/stat after the name, which may hold anything. */
+/** Reads the fields of /proc/<pid>/stat that follow the name. The name may contain any character. */
 function readStat(pid) {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'latin1')
@@ -44,8 +43,8 @@ function readStat(pid) {
 }
 
 /**
- * Begins to watch CPU steal: time that this virtual machine was ready to run while its host ran something else. The
- * function that it returns says how much it was since then, as a share of busy time and steal together.
+ * Starts to measure CPU steal: time that this virtual machine was ready to run while its host ran something else. The
+ * returned function gives the steal since then as a share of busy time plus steal.
  */
 export function watchSteal() {
   const before = readMachineTicks()

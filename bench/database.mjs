@@ -11,13 +11,13 @@ const IN_MEMORY = new Map([
   [0x858458f6, 'ramfs'],
 ])
 
-/** A new directory on a disk: in memory an fsync would cost nothing, and every figure would be wrong. */
+/** Makes a directory on a disk: in memory an fsync would cost nothing, and every figure would be wrong. */
 export function makeHome(parent) {
   mkdirSync(parent, { recursive: true })
   const found = IN_MEMORY.get(statfsSync(parent).type)
   if (found) throw new Error(`${parent} is in memory (${found}): name a directory on a disk with --data`)
   const home = mkdtempSync(join(parent, 'guiche-bench-'))
-  // As root, the database runs as another user, who must be able to enter.
+  // If we are root, PostgreSQL runs as another user, who must be able to enter this directory.
   chmodSync(home, 0o755)
   return { home, remove: async () => rmSync(home, { recursive: true, force: true, maxRetries: 5 }) }
 }
@@ -27,7 +27,7 @@ export async function openDatabase(home, { postgres }) {
   const embedded = await openEmbedded({ home, say: () => {} })
   const connection = connectionOf(embedded.databaseUrl)
   const pool = new pg.Pool({ ...connection, max: 2 })
-  // The end of the database is noticed by whoever asks it next.
+  // A lost connection needs no handler here: the next query fails.
   pool.on('error', () => {})
   const readOne = async (sql) => (await pool.query(sql)).rows[0]
   for (const name of DURABLE) {
@@ -38,12 +38,12 @@ export async function openDatabase(home, { postgres }) {
     url: embedded.databaseUrl,
     version: (await readOne(`select current_setting('server_version') as version`)).version,
     postmaster: () => Number(readFileSync(join(home, 'data/postmaster.pid'), 'utf8').split('\n')[0]),
-    /** Makes another database of the same cluster. Resolves to how to connect to it. */
+    /** Creates another database in the same cluster. Resolves to its connection settings. */
     async create(name) {
       await pool.query(`create database ${name}`)
       return { ...connection, database: name }
     },
-    /** Where the write-ahead log is, in bytes. */
+    /** The position in the write-ahead log, in bytes. */
     walBytes: async () => Number((await readOne(`select pg_current_wal_lsn() - '0/0'::pg_lsn as bytes`)).bytes),
     async close() {
       await pool.end()

@@ -10,9 +10,9 @@ const BODY = JSON.stringify({ value: 5_000 })
 const CONNECTIONS = 64
 const LIVES_AT_ONCE = 128
 const NOTIFIERS = 4
-// As many Pix as a bank may put into one notification here; few come together when the load is low.
+// The most Pix in one notification. At low load a notification has only a few.
 const MAX_PER_POST = 100
-// More than any turn takes, so that a service that loses an event does not hang the bench.
+// Longer than any turn takes, so a service that loses an event does not hang the bench.
 const ARRIVE_WITHIN_MS = 120_000
 
 let sequence = 0
@@ -31,7 +31,7 @@ await once(receiver.listen(0, '127.0.0.1'), 'listening')
 
 answerQuestions({
   receiverUrl: () => `http://127.0.0.1:${receiver.address().port}/hook`,
-  /** GET of the paths in turn, by all connections. */
+  /** Requests the paths in turn, over all connections. */
   get: ({ url, headers, paths, seconds }) =>
     loadFor(seconds, url, headers, (client) => client.get(paths[sequence++ % paths.length])),
   post: ({ url, headers, path, seconds }) =>
@@ -99,7 +99,7 @@ function bodyOf(payments) {
   return JSON.stringify({ pix })
 }
 
-/** The rate at which so many events arrive, and one of them. */
+/** Waits for `count` events. Returns the rate at which they arrived, and the body of the first. */
 async function receive(count) {
   let [seen, firstMs, lastMs, body] = [0, 0, 0, '']
   const all = new Promise((resolve) => {
@@ -116,11 +116,11 @@ async function receive(count) {
 // ---- Whole lives ----
 
 /**
- * Lives of deposits: created, paid at the bank, notified, and told to the account holder by a webhook, which ends
- * them. So many at once, each followed by the next. Counts those that end in time, but ends all of them.
+ * Runs whole lives of deposits: created, paid at the bank, notified, and ended by a webhook to the account holder. A
+ * fixed number runs at once. Only lives that end in time are counted, but all are waited for.
  */
 async function live({ url, headers, path, notifyUrl, bankUrl, seconds }) {
-  /** By txid: what to do when its event arrives. */
+  /** For each txid, the function to call when its event arrives. */
   const living = new Map()
   const toPay = []
   onEvent = (bytes) => {
@@ -157,7 +157,7 @@ async function live({ url, headers, path, notifyUrl, bankUrl, seconds }) {
   return { perSecond: inTime / seconds, requests: tookMs.length, ...timesOf(tookMs) }
 }
 
-/** As the payers and their bank: pays what was created, and notifies of it, a few at a time. */
+/** Acts as the payers and their bank: pays the created charges and notifies of them, in batches. */
 async function payAndNotify({ toPay, bankUrl, notifyUrl, isOver }) {
   const { origin, pathname } = new URL(notifyUrl)
   const connections = NOTIFIERS

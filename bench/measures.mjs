@@ -1,5 +1,5 @@
-// The measures in the order in which they run: each is one thing that the service does, beside what a user would write
-// for it.
+// The measures, in the order in which they run. Each compares one thing that the service does with what a user would
+// write without it.
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startProgram } from './children.mjs'
@@ -12,16 +12,16 @@ const MANY_PER_POST = { perPost: 100, connections: 4 }
 const ONE_PER_POST = { perPost: 1, connections: 32 }
 const POLL_MS = 20
 const CREDITED_WITHIN_MS = 120_000
-// Longer than it takes to record the last attempts of a turn after they arrived.
+// Attempts are recorded after they arrive. Recording the last ones of a turn takes less than this.
 const RECORDED_WITHIN_MS = 200
 const WARM_UP_PAYMENTS = 1_000
 
-/** By name, as --only takes them. `run` resolves to ours, the reference and their ratio. */
+/** The keys are the names that --only takes. `run` resolves to our figures, the reference's, and their ratio. */
 export const MEASURES = {
   create: {
     says: 'POST /api/deposit with an idempotency key',
     reference: 'one bank call, one INSERT',
-    // The first measure of a service that has just started: it is never without a warm-up.
+    // This measure runs first, on a service that has just started, so it always warms up.
     run: (bench) =>
       beside(
         { ...bench, options: { ...bench.options, warmUp: true } },
@@ -52,7 +52,7 @@ export const MEASURES = {
       return besideGet(bench, ['/api/deposits?limit=50'], ['/deposits'])
     },
   },
-  // Before those below, which make more events.
+  // Runs before the measures below, because they make more events.
   deliver: {
     says: 'webhooks resent by POST /api/events/resend',
     reference: 'a loop that signs and posts the same bytes',
@@ -99,7 +99,7 @@ function pathsOf(prefix, charges) {
   return charges.map(({ paymentLinkId }) => `${prefix}/${paymentLinkId}`)
 }
 
-/** The charges that are queried: the same at the service, at the reference and at the bank. */
+/** Makes the charges that are queried: the same at the service, the reference and the bank. */
 export async function makeCharges({ stage, options }) {
   const since = new Date()
   const completed = await createCharges(stage, options.completed)
@@ -149,7 +149,6 @@ async function addWebhook(stage) {
   return webhook.id
 }
 
-/** Asks the service. */
 async function ask({ service: { url, headers } }, method, path, body) {
   const sent = body && { headers: { ...headers, 'content-type': 'application/json' }, body: JSON.stringify(body) }
   const answer = await fetch(url + path, { method, headers, ...sent })
@@ -165,7 +164,7 @@ async function credit({ stage, options }) {
   return withCost(stage, stage.service.pid, () => payAndCredit(stage, charges, ONE_PER_POST))
 }
 
-/** Payments a second, from the first notification until the balance has the last payment. */
+/** Measures payments per second, from the first notification until the balance includes the last payment. */
 async function payAndCredit(stage, charges, posts) {
   const balance = async () => (await ask(stage, 'GET', '/api/balance')).balance
   const [{ value, fee }] = charges
@@ -184,7 +183,7 @@ async function payAndCredit(stage, charges, posts) {
   return { requests, perSecond }
 }
 
-/** The bare handler. */
+/** Measures the reference: a bare handler with one INSERT for each notification. */
 function insertEach({ stage, options }) {
   const url = `${stage.reference.url}/notifications`
   const at = new Date().toISOString()

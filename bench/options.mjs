@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util'
 import { root } from '../scripts/bootstrap.mjs'
 
 export const NAMES = ['create', 'pending', 'completed', 'list', 'deliver', 'credit', 'settle', 'life']
-// Survives a reboot by convention, so it is on a disk where /tmp may be in memory.
+// /var/tmp survives a reboot by convention, so it is on a disk. /tmp may be in memory.
 const DEFAULT_DATA = '/var/tmp'
 const POSTGRES = ['embedded', 'stock']
 
@@ -27,16 +27,16 @@ At the end the audit must agree.
 
 Exit codes: 0 measured, and the audit agrees; 1 the bench failed.`
 
-// Many short rounds rather than few long ones: a machine that changes its speed within a minute then changes it for
-// both sides of a round.
+// Many short rounds, not a few long ones: if the machine's speed changes within a minute, it changes for both sides of
+// a round.
 const FULL = {
   rounds: 9,
   seconds: 2,
   lifeSeconds: 5,
   warmUp: true,
-  /** Payments of a turn of credit and settle. */
+  /** Payments in one turn of `credit` or `settle`. */
   payments: 10_000,
-  /** Charges that are queried. The completed ones have the events that are delivered: as many as are queued at once. */
+  /** Charges that are queried. `deliver` sends the events of the completed ones, as many as one request may queue. */
   pending: 500,
   completed: 5_000,
 }
@@ -83,7 +83,7 @@ function oneOf(name, given, known) {
   throw new Error(`--${name} takes ${known.join(', ')}, not ${given}`)
 }
 
-/** The default is built before the bench begins. */
+/** Returns the build to measure. The default needs no check: it is built before the bench begins. */
 function buildAt(dist) {
   if (dist === join(root, 'server/dist') || existsSync(join(dist, 'cli.js'))) return dist
   throw new Error(`--dist takes the server/dist of a build, and ${dist} has no cli.js`)

@@ -15,7 +15,7 @@ export function answerQuestions(answers) {
   process.on('SIGINT', () => {})
 }
 
-// More than the longest run of a load, so that a service that hangs does not hang the bench.
+// Longer than any load runs, so a service that hangs does not hang the bench.
 const ANSWER_WITHIN_MS = 10 * 60_000
 
 /** In the bench: asks a program. Fails if the program ends first, or does not answer in time. */

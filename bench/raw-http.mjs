@@ -1,12 +1,11 @@
-// The least that can ask over connections that are kept: a load must not take what it wants to measure.
+// A minimal HTTP client that keeps its connections. The load must not take processor time from what it measures.
 import { connect } from 'node:net'
 
 const END_OF_HEAD = Buffer.from('\r\n\r\n')
 
 /**
- * Connections are opened when they are needed, up to a number; past it requests wait, in order. One that the server
- * closes while nothing is asked on it is forgotten. An answer other than 2xx is an error; others resolve to
- * their text.
+ * Opens connections when they are needed, up to `connections`; further requests wait in order. A connection that the
+ * server closes while it is idle is dropped. A 2xx answer resolves to its text; any other is an error.
  */
 export function makeClient(url, { connections, headers = {} }) {
   const { hostname, port, host } = new URL(url)
@@ -65,7 +64,7 @@ function openConnection(hostname, port, { onFree, onClosed }) {
     close: () => socket.destroy(),
   }
   socket.on('data', (chunk) => {
-    // What comes unasked says that the server closes it.
+    // Data that nobody asked for means that the server is closing the connection.
     if (!current) return socket.destroy()
     received = received.length === 0 ? chunk : Buffer.concat([received, chunk])
     const response = readResponse(received)
@@ -87,7 +86,7 @@ function openConnection(hostname, port, { onFree, onClosed }) {
   return connection
 }
 
-/** Undefined until the response is whole. */
+/** Returns undefined until the response is complete. */
 function readResponse(bytes) {
   const end = bytes.indexOf(END_OF_HEAD)
   if (end < 0) return undefined

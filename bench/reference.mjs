@@ -1,13 +1,12 @@
-// What a user would write without the service: Fastify handlers with one statement each, prepared, on a pool of
-// connections, and calls to the bank and to the receiver of webhooks over connections that are kept. No key, no
-// idempotency, no ledger, no second attempt.
+// What a user would write without the service: Fastify handlers with one prepared statement each, and connection pools
+// to the database, the bank and the webhook receiver. No key, no idempotency, no ledger, no second attempt.
 import { createHmac, randomUUID } from 'node:crypto'
 import Fastify from 'fastify'
 import pg from 'pg'
 import { Pool as HttpPool } from 'undici'
 import { answerQuestions } from './questions.mjs'
 
-// As many as the service has by default, of both.
+// The service's defaults.
 const DATABASE_CONNECTIONS = 20
 const BANK_CONNECTIONS = 64
 const DELIVERIES_AT_ONCE = 128
@@ -48,7 +47,7 @@ const charge = {
   },
 }
 const CHARGE = { type: 'object', properties: { success: { type: 'boolean' }, charge } }
-/** Fastify's normal way: it checks requests and compiles the serializer of responses. */
+/** With schemas, Fastify checks requests and compiles the serializers of responses. This is its normal way. */
 const SCHEMAS = {
   create: {
     body: { type: 'object', required: ['value'], properties: { value: { type: 'integer', minimum: 1 } } },
@@ -71,7 +70,7 @@ answerQuestions({
     await app.listen({ host: '127.0.0.1', port: 0 })
     return `http://127.0.0.1:${app.server.address().port}`
   },
-  /** The same charges as those of the service. */
+  /** Stores the charges that the service also has. */
   async fill({ charges, status }) {
     await pool.query(
       `insert into charges (id, payment_link_id, account_id, status, value_cents, original_value_cents, fee_cents, emv,
@@ -82,7 +81,7 @@ answerQuestions({
     )
     await pool.query('analyze charges')
   },
-  /** A bare loop that signs so many copies of a body, and posts them. */
+  /** Signs and posts `count` copies of a body in a bare loop. */
   async deliver({ body, count }) {
     let left = count
     const line = async () => {
@@ -104,7 +103,7 @@ async function askBank(method, path, body) {
   return answer.body.json()
 }
 
-/** Signed as Standard Webhooks say. */
+/** Signs as Standard Webhooks requires. */
 async function deliver(id, body) {
   const timestamp = String(Math.floor(Date.now() / 1000))
   const signature = createHmac('sha256', SECRET).update(`${id}.${timestamp}.${body}`).digest('base64')
@@ -176,7 +175,7 @@ function record({ endToEndId, txid, valor, horario }) {
   return run('notify', [endToEndId, txid, Math.round(Number(valor) * 100), horario, new Date()])
 }
 
-/** Its webhook is sent once, and nobody waits for it. */
+/** Sends the webhook once, without waiting for it. */
 async function complete(pix) {
   await record(pix)
   const [row] = (await run('complete', [pix.txid, pix.endToEndId, pix.horario])).rows

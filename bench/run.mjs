@@ -8,7 +8,7 @@ else {
   ensureNode()
   await ensureInstalled()
   await ensureBuilt()
-  // Loads parts of the build, so it comes after it.
+  // bench.mjs loads parts of the build, so it is imported after building.
   const { runBench } = await import('./bench.mjs')
   process.exit(await runBench(options))
 }

@@ -10,7 +10,7 @@ const READY_WITHIN_MS = 90_000
 const COMMAND_WITHIN_MS = 20 * 60_000
 const EMAIL = 'bench@guiche.example'
 
-/** `dist` is the build. Resolves when it is ready, with the key of an account. */
+/** `dist` is the build's directory. Resolves when the service is ready, with the API key of an account. */
 export async function startService({ dist, home, bankUrl, databaseUrl, processes }) {
   const port = await freePort()
   const url = `http://127.0.0.1:${port}`
@@ -69,7 +69,7 @@ function settingsOf({ home, bankUrl, databaseUrl, url, port }) {
     PUBLIC_RATE_LIMIT_PER_SECOND: '0',
     PENDING_MAX_PER_ACCOUNT: '0',
     WEBHOOK_ALLOW_NETWORKS: '127.0.0.0/8',
-    // So that no charge of a long run expires during it.
+    // A day, so that no charge expires during a long run.
     CHARGE_EXPIRES_SECONDS: '86400',
   }
 }

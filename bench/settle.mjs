@@ -1,5 +1,4 @@
-// Settles payments through the function of a build, in a process of its own: two batches in flight. Nothing else runs
-// in it.
+// Settles payments by calling settle() of a build. It runs alone in its process, with two batches in flight.
 import { join } from 'node:path'
 import { answerQuestions } from './questions.mjs'
 

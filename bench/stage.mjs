@@ -3,7 +3,10 @@ import { startProgram } from './children.mjs'
 import { makeHome, openDatabase } from './database.mjs'
 import { startService } from './service.mjs'
 
-/** `onOpen` is told what to close at the end, in reverse. Processes of children.mjs are ended before. */
+/**
+ * `onOpen` receives what to close at the end. The caller first ends the processes of children.mjs, then closes in
+ * reverse.
+ */
 export async function openStage({ data, onOpen, ...options }) {
   const { home, remove } = makeHome(data)
   onOpen(remove)

@@ -21,7 +21,7 @@ export function renderTable(entries) {
   return [line(names), line(widths.map((width) => '-'.repeat(width))), ...cells.map(line)].join('\n')
 }
 
-/** As soon as it is known. */
+/** Renders the result of one measure, to print as soon as it is known. */
 export function renderLine({ name, ours, ratio, tookSeconds, steal }) {
   // On a virtual machine whose host is busy, figures tell more about the host than about the service.
   const warning = steal > MAX_STEAL ? `, with ${Math.round(steal * 100)} % CPU steal: the host was busy` : ''

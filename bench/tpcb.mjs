@@ -1,5 +1,5 @@
-// PostgreSQL's own measure: pgbench with TPC-B at scale 1, where all transactions meet at one row of `branches`, as all
-// payments of one account meet at its balance.
+// The reference for `settle`: pgbench with TPC-B at scale 1. All its transactions update the one row of `branches`, as
+// all payments of one account update its balance.
 import { existsSync, readdirSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { runChild } from './children.mjs'
@@ -8,7 +8,7 @@ const CLIENTS = [1, 4, 16]
 const SETUP_WITHIN_MS = 60_000
 const DEBIAN = '/usr/lib/postgresql'
 
-/** Resolves to a function that measures, with as many clients as were best in its first turn. */
+/** Resolves to a function that measures. Its first turn finds the best number of clients, which later turns use. */
 export async function openTpcb(database) {
   const pgbench = findPgbench()
   const { user, password, host, port, database: name } = await database.create('bench_tpcb')
@@ -19,7 +19,7 @@ export async function openTpcb(database) {
     const args = ['-n', '-M', 'prepared', '-c', String(clients), '-j', '1', '-T', String(seconds)]
     const { stdout } = await run(args, SETUP_WITHIN_MS + seconds * 1000)
     if (/number of failed transactions: [1-9]/.test(stdout)) throw new Error(`pgbench: ${stdout.slice(-500)}`)
-    // It prints no rate if no transaction ended in time.
+    // pgbench prints no rate if no transaction ended in time.
     return { clients, perSecond: Number(/^tps = ([\d.]+)/m.exec(stdout)?.[1] ?? 0) }
   }
   let best

@@ -2,8 +2,8 @@
 // and the median of the rounds counts.
 
 /**
- * `sides` are functions by name that resolve to an object with `perSecond`. Every second round begins with the last
- * one, so that no side always comes after the same other. A warm-up round does not count.
+ * `sides` maps names to functions that resolve to an object with `perSecond`. Every second round runs in reverse, so no
+ * side always follows the same other. A warm-up round does not count.
  */
 export async function takeTurns({ rounds, warmUp }, sides) {
   const turns = Object.fromEntries(Object.keys(sides).map((name) => [name, []]))
@@ -18,7 +18,7 @@ export async function takeTurns({ rounds, warmUp }, sides) {
   return turns
 }
 
-/** Ours beside the reference, as the table shows it. */
+/** Compares our turns with the reference's, for the table. */
 export function compare(turns) {
   const ratios = turns.ours.map((turn, round) => turn.perSecond / turns.reference[round].perSecond)
   return {
@@ -29,7 +29,7 @@ export function compare(turns) {
   }
 }
 
-/** The median rate of one side with its range, and whatever else the turn in the middle says. */
+/** Returns the median rate of one side, its range, and the other figures of the turn in the middle. */
 function summarize(turns) {
   const sorted = turns.toSorted((a, b) => a.perSecond - b.perSecond)
   return {

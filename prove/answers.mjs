@@ -19,7 +19,7 @@ const CLAIMS = {
 
 const VALUE_CENTS = 50_00
 const CREDITED_CENTS = 49_50
-// Far longer than a statement takes: who did not join the one that is held is answered meanwhile.
+// Far longer than a statement takes, so a read that did not join the held one is answered meanwhile.
 const HELD_MS = 1_000
 const COMPLETED_WITHIN_MS = 30_000
 const WHOLE_WITHIN_MS = 5 * 60_000
@@ -56,7 +56,7 @@ async function prove({ openBooks, home, ...parts }) {
   await service.stop()
 }
 
-/** The answer to a read that began before the payment was booked is held back, while somebody asks after it. */
+/** Holds back the answer to a read that began before the payment was booked. A later read must not get that answer. */
 async function proveFresh(database, { accountId, ...ana }) {
   await bank.faults({ dropNotifications: true })
   const charge = await deposit(ana)

@@ -11,8 +11,9 @@ import { parseArgs } from 'node:util'
 import { ensureBuilt, root } from '../scripts/bootstrap.mjs'
 
 /**
- * Each is a mistake that a developer could make. It shows under `plans` (of prove/money/plans.mjs), or in `proof`. One
- * of the claims in `by` must fail. An edit is a text, what replaces it, and its file if that is another.
+ * Each entry is a mistake that a developer could make. The proof in `proof` must notice it; without one, it is
+ * prove/money.mjs under `plans`. One of the claims in `by` must fail. An edit is a text, its replacement, and its file
+ * if that is not `file`.
  */
 const BREAKS = [
   {
@@ -416,8 +417,8 @@ function report(name, says, { seconds, claims, output }, verdict) {
 }
 
 /**
- * Runs the proof on a broken copy of the build. Exit 1: a claim failed. 2: the proof could not run, which counts for
- * nothing.
+ * Runs the proof on a broken copy of the build. Exit code 1: a claim failed. 2: the proof could not run, so the mistake
+ * was not noticed.
  */
 async function tryOn({ proof = 'money', file, find, replace, edits, plans, scenarios = 14 }) {
   const began = performance.now()

@@ -15,7 +15,7 @@ export async function proveClaims({ name, claims, prove, env, withinMs, dist: gi
   if (!given) await ensureBuilt()
   const dist = resolve(given ?? join(root, 'server/dist'))
   const home = mkdtempSync(join(tmpdir(), `guiche-prove-${name}-`))
-  // As root, the database runs as another user, who must be able to enter.
+  // If we are root, PostgreSQL runs as another user, who must be able to enter this directory.
   chmodSync(home, 0o755)
   const clock = { laterMs: 0, now: () => new Date() }
   const breaches = []

@@ -65,7 +65,7 @@ async function openDeposit() {
   return json.charge.emv
 }
 
-/** Whether it became ready. */
+/** Returns whether the service became ready. */
 async function startAhead() {
   try {
     await service.start({ aheadMs: AHEAD_MS })

@@ -65,13 +65,15 @@ if (!options.dist) {
   await ensureBuilt()
 }
 const home = mkdtempSync(join(tmpdir(), 'guiche-failover-'))
-// PostgreSQL runs as another user, who must be able to enter.
+// PostgreSQL runs as another user, who must be able to enter this directory.
 chmodSync(home, 0o755)
 process.exitCode = await runDrill()
 if (options.keep || process.exitCode !== 0) console.log(`Kept for inspection: ${home}`)
 else rmSync(home, { recursive: true, force: true })
 
-/** Its exit code. A signal to us ends it and all that it started: the kernel ends a process table with its first. */
+/**
+ * Resolves to the drill's exit code. A signal to us kills the drill, and the kernel then ends its whole process table.
+ */
 async function runDrill() {
   const settings = { home, dist: resolve(options.dist ?? join(root, 'server/dist')), ...options }
   const child = spawn('unshare', [...NAMESPACES, process.execPath, DRILL, JSON.stringify(settings)], {

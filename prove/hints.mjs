@@ -1,4 +1,5 @@
-// Proves what notifications and queries of many charges at once come to. See prove/README.md.
+// Proves that a thousand notified payments cost a few calls and survive a kill, and that queries of many charges at
+// once are fresh. See prove/README.md.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
@@ -17,7 +18,7 @@ const VALUE_CENTS = 50_00
 const PAYMENTS = 1_000
 const POLLED = 40
 const AT_ONCE = 32
-// The lease of a killed process is over after half a minute, and a bank repeats what was not answered.
+// The lease of a killed process ends after half a minute, and a bank repeats notifications that were not answered.
 const CREDITED_WITHIN_MS = 120_000
 const KNOWN_WITHIN_MS = 30_000
 const WHOLE_WITHIN_MS = 10 * 60_000
@@ -54,7 +55,7 @@ async function prove({ openBooks, ...parts }) {
   if (audit.code !== 0) note('audit', `it exited with ${audit.code}: ${audit.stdout} ${audit.stderr}`.slice(0, 2_000))
 }
 
-/** The service is killed while it credits, and started again. */
+/** Kills the service while it credits payments, and starts it again. */
 async function creditNotified() {
   const charges = await openDeposits(PAYMENTS)
   const before = (await bank.stats()).calls
@@ -74,8 +75,8 @@ async function creditNotified() {
 }
 
 /**
- * The payment cannot be settled yet, because its charge is locked. It is the first of all, so that no list that is read
- * for another one shows it later.
+ * Kills the service while it waits for a locked charge to settle its payment. This runs first, so that no list that is
+ * read for another payment shows this one later.
  */
 async function killWhileSettling() {
   const [{ id, emv }] = await openDeposits(1)
@@ -92,12 +93,12 @@ async function killWhileSettling() {
 async function learnOfRefund() {
   const [{ endToEndId }] = await bank.payments()
   await bank.giveBack(endToEndId, VALUE_CENTS)
-  // The bank tells of it when it is next asked for something after the refund was made.
+  // The bank completes the refund, and notifies of it, only when it is called again.
   const isKnown = async () => (await bank.stats()) && (await books.refunds()).length > 0
   if (!(await until(isKnown, KNOWN_WITHIN_MS))) note('refunds', `the refund of ${endToEndId} is not in the books`)
 }
 
-/** No notification arrives. Each charge is polled all the time, and paid at some moment. */
+/** Polls each charge all the time, and pays it at some moment. No notification arrives. */
 async function pollMany() {
   await bank.faults({ dropNotifications: true })
   const charges = await openDeposits(POLLED)
@@ -145,7 +146,7 @@ async function until(isSo, withinMs) {
   }
 }
 
-/** A few at a time, until none is left. */
+/** Works on a few items at a time, until none is left. */
 async function inParallel(items, work) {
   const left = [...items]
   const worker = async () => {

@@ -21,7 +21,7 @@ const { values: options } = parseArgs({
   options: { dist: { type: 'string' }, payments: { type: 'string', default: '10000' } },
 })
 const PAYMENTS = Number(options.payments)
-// The bank lists a thousand at most. A page more, for what lies on the edge of a window of time.
+// The bank lists at most a thousand on a page. One page more, for payments at the edge of a time window.
 const MAX_QUESTIONS = Math.ceil(PAYMENTS / 1_000) + 1
 let bank
 let service
@@ -47,7 +47,7 @@ async function prove({ openBooks, ...parts }) {
   console.log(`${codes.length} deposits are paid, and no notification was sent`)
 
   const before = (await bank.stats()).calls
-  // One sweep when it starts, and none until this is over.
+  // The service sweeps once when it starts, and not again until this is over.
   await service.start({ env: { RECONCILE_SECONDS: '3600' } })
   await untilRecorded()
   const after = (await bank.stats()).calls
@@ -91,7 +91,7 @@ async function judgeBooks() {
   if (balance !== BigInt(PAYMENTS * (VALUE_CENTS - FEE_CENTS))) note('credited', `the balance is ${balance} cents`)
 }
 
-/** A few at a time, until none is left. */
+/** Works on a few items at a time, until none is left. */
 async function inParallel(items, work) {
   const left = [...items]
   const worker = async () => {

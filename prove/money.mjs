@@ -45,7 +45,7 @@ try {
   await abort(error.stack ?? String(error))
 }
 
-/** 0: all claims held. 1: a claim failed. 2: the proof could not run. */
+/** Resolves to the exit code. 0: all claims held. 1: a claim failed. 2: the proof could not run. */
 async function prove() {
   console.log(`seed ${options.seed}`)
   await startService(w)

@@ -35,11 +35,11 @@ Exit 0: all claims held. 1: a claim failed. 2: the proof could not run.`)
 }
 if (!options.dist) await ensureBuilt()
 const home = mkdtempSync(join(tmpdir(), 'guiche-prove-processes-'))
-// As root, the database runs as another user, who must be able to enter.
+// If we are root, PostgreSQL runs as another user, who must be able to enter this directory.
 chmodSync(home, 0o755)
 const dist = resolve(options.dist ?? join(root, 'server/dist'))
 const w = await makeWorld({ dist, seed: options.seed, say: console.log, home })
-// The receiver works all the time, so that what it misses was lost by the service.
+// The receiver never fails, so the service has lost whatever does not arrive.
 w.receiver.failsSome = false
 let services = []
 setTimeout(() => void abort(`not done within ${WHOLE_WITHIN_MS / 60_000} minutes`), WHOLE_WITHIN_MS).unref()
@@ -72,7 +72,7 @@ async function prove() {
 }
 
 async function makeServices() {
-  // The bank knows the address of the first.
+  // The bank knows the address of the first process.
   const shared = { SECRET_KEY: randomBytes(32).toString('hex'), DATABASE_URL: w.books.databaseUrl }
   const made = []
   for (const [index, role] of ROLES.entries()) {
@@ -93,7 +93,7 @@ async function makeServices() {
   return made
 }
 
-/** Returns how many were killed, when all run again. */
+/** Kills one process after another. Returns the number of kills when all run again. */
 async function killInTurn() {
   const starting = []
   for (let kills = 0; kills < Number(options.seconds); kills++) {

@@ -35,7 +35,7 @@ const FAULTS = { garbageRate: 0.5, refundLagMs: 30 * MINUTE_MS }
 // The worker retries after 2, 4 and 8 seconds, so the second process is refused a few times before lookups catch up.
 const REFUSED_FOR_MS = 16_000
 const REST_WITHIN_MS = 60_000
-// Longer than the lease of a check of a refund.
+// Longer than the lease on a refund check.
 const LEASE_IS_OVER_MS = 2 * MINUTE_MS
 
 const { values: options } = parseArgs({
@@ -54,7 +54,7 @@ if (options.help) {
 if (!options.dist) await ensureBuilt()
 const dist = resolve(options.dist ?? join(root, 'server/dist'))
 const home = mkdtempSync(join(tmpdir(), 'guiche-prove-refunds-'))
-// As root, the database runs as another user, who must be able to enter.
+// If we are root, PostgreSQL runs as another user, who must be able to enter this directory.
 chmodSync(home, 0o755)
 /** @type {{ claim: string, text: string }[]} */
 const breaches = []
@@ -137,7 +137,7 @@ async function changeMinds(account, made) {
 
   await bank.faults({ refundsFailed: true })
   await reconcile()
-  // Before, while or after it asks.
+  // The kill comes before, while or after the service asks the bank.
   await service.kill()
   clock.laterMs += LEASE_IS_OVER_MS
   await service.start()
@@ -157,7 +157,7 @@ async function changeMinds(account, made) {
   for (const id of foreign) await resolveException(id, '--charge-account')
 }
 
-/** Waits until the books hold as much, and no answer of the bank is missing. */
+/** Notes a breach unless the books soon hold `wantedCents`, with no refund left to ask about. */
 async function noteCash(wantedCents, when) {
   const agrees = async () => (await books.refundChecks()) === 0 && (await books.cashCents()) === wantedCents
   await until(agrees).catch(async () => {
@@ -230,7 +230,7 @@ async function noteReleased(when) {
       note('released', `refund ${id} is FAILED ${when}`)
 }
 
-/** From the bank's own list, with its faults off meanwhile. */
+/** Reads the bank's own list, with its faults off meanwhile. */
 async function madeAtBank() {
   const faults = await bank.readFaults()
   await bank.faults({})
@@ -266,7 +266,7 @@ async function tearDown() {
   try {
     process.kill(Number(readFileSync(join(home, 'data/postmaster.pid'), 'utf8').split('\n')[0]), 'SIGQUIT')
   } catch {
-    // Already stopped.
+    // The database has already stopped.
   }
   await bank?.stop()
   rmSync(home, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 })

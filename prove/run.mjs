@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { ensureBuilt, ensureInstalled, ensureNode, root, run } from '../scripts/bootstrap.mjs'
 
-/** What a name does not say. */
+/** Titles for the names that do not explain themselves. */
 const TITLES = {
   many: 'many payments',
   hints: 'hints and queries',

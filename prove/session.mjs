@@ -14,7 +14,7 @@ const NAME = '__Host-guiche_session'
 const { values: options } = parseArgs({ options: { dist: { type: 'string' } } })
 if (!options.dist) await ensureBuilt()
 const home = mkdtempSync(join(tmpdir(), 'guiche-prove-session-'))
-// As root, the database runs as another user, who must be able to enter.
+// If we are root, PostgreSQL runs as another user, who must be able to enter this directory.
 chmodSync(home, 0o755)
 const service = await makeService({
   dist: resolve(options.dist ?? join(root, 'server/dist')),
@@ -77,7 +77,7 @@ function call(method, path, { cookie, body } = {}) {
   })
 }
 
-/** 0: it held. 1: it failed. 2: the proof could not run. */
+/** Exits with 0: the claim held, 1: it failed, or 2: the proof could not run. */
 async function end(code, text) {
   console.log(text)
   await service.stop()

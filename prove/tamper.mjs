@@ -14,14 +14,14 @@ import { openDatabase } from './tamper/database.mjs'
 import { forgeries } from './tamper/forgeries.mjs'
 import { makeHistory } from './tamper/history.mjs'
 
-// These run the real command, which takes seconds each.
+// The first forgeries are also given to the real command, which takes seconds for each.
 const BY_COMMAND = 4
 const TEXT_MAX = 150
 
 const { values: options } = parseArgs({
   options: {
     only: { type: 'string' },
-    seed: { type: 'string' }, // accepted as by the other proofs; nothing here is random
+    seed: { type: 'string' }, // accepted because other proofs take it; nothing here is random
     dist: { type: 'string' },
     help: { type: 'boolean', default: false },
   },
@@ -35,7 +35,7 @@ if (options.help) {
 if (!options.dist) await ensureBuilt()
 const dist = resolve(options.dist ?? join(root, 'server/dist'))
 const home = mkdtempSync(join(tmpdir(), 'guiche-prove-tamper-'))
-// As root, the database runs as another user, who must be able to enter.
+// If we are root, PostgreSQL runs as another user, who must be able to enter this directory.
 chmodSync(home, 0o755)
 const clock = { laterMs: 0, now: () => new Date() }
 const breaches = []

@@ -1,6 +1,6 @@
-// What a fresh clone needs before the service can run: a Node that is new enough, dependencies, and a build. Without
-// dependencies of its own, since it runs before there are any. Everything it says goes to standard error: standard
-// output belongs to the command that runs afterwards.
+// Prepares a fresh clone for the service: checks Node's version, installs the dependencies, and builds. It has no
+// dependencies of its own, since it runs before there are any. It writes to standard error only: standard output
+// belongs to the command that runs afterwards.
 
 import { spawn } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
@@ -15,9 +15,9 @@ const NODE_MIN = [20, 19]
 /** The stamps hold the hash of what was installed or built; they are written last, so a killed attempt is redone. */
 const INSTALL_STAMP = join(root, 'node_modules', '.guiche-installed')
 const BUILD_STAMP = '.guiche-built'
-/** Where contenders for an install or a build queue up; git ignores every dist. */
+/** Processes that want to install or build queue up in this folder. Git ignores every dist. */
 const LOCKS = join(root, 'dist', 'locks')
-/** A cold install on a slow line takes minutes; whoever waits for another process waits as long. */
+/** A first install on a slow line takes minutes, so a process waits as long for another one. */
 const LOCK_WAIT_MS = 15 * 60_000
 const LOCK_RETRY_MS = 100
 /** A child that was asked to end gets this long before it is killed: npm and tsc have nothing to save. */
@@ -27,10 +27,10 @@ const TAIL_LINES = 20
 const SPINNER = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏']
 const SPINNER_MS = 100
 
-/** Everything that is compiled. `command` gets the directory to write to; `sources` are hashed to see what changed. */
+/** Everything that is compiled. `args` gets the directory to write to; `sources` are hashed to see what changed. */
 const builds = [
   {
-    // The server carries the client that its commands use, so that an installed package needs no other one of ours.
+    // The server's package contains the client that its commands use, so it needs no other package of ours.
     name: 'client',
     out: 'server/sdk/dist',
     sources: ['sdk/src', 'sdk/tsconfig.build.json', 'tsconfig.base.json'],
@@ -67,7 +67,8 @@ export async function ensureInstalled() {
     if (readStamp(INSTALL_STAMP) === wanted) return
     if (!isInstalledByHand()) {
       const first = !existsSync(join(root, 'node_modules'))
-      // Npm notes here what it installed. Without it, an installation killed half-way cannot pass for whole.
+      // npm records here what it installed. Without this file, an installation that is killed half-way cannot pass for
+      // complete.
       rmSync(join(root, 'node_modules', '.package-lock.json'), { force: true })
       const label = first ? 'Installing dependencies (first time, about 20 s)' : 'Installing changed dependencies'
       const flags = ['--ignore-scripts', '--include=dev', '--include=optional', '--loglevel=error']
@@ -92,7 +93,7 @@ export async function ensureBuilt() {
   }
 }
 
-/** Compiles beside the old build and then takes its place, so that nobody ever loads half of one. */
+/** Compiles beside the old build and then replaces it, so that nobody ever loads half a build. */
 async function buildInto(build, out, wanted) {
   const fresh = `${out}.new`
   const old = `${out}.old`
@@ -137,7 +138,7 @@ export async function run([program, ...args], options = {}) {
       if (wanted) {
         if (process.stderr.isTTY) process.stderr.write('\n')
         for (const release of releases) release()
-        // By the same signal, so that the shell sees what happened; the handlers are off by now.
+        // Ends this process by the same signal, so that the shell sees what happened. The handlers are off by now.
         process.kill(process.pid, wanted)
       } else resolve({ code, output })
     }
@@ -149,7 +150,7 @@ export async function run([program, ...args], options = {}) {
   })
 }
 
-/** Shows that something long goes on: a moving line at a terminal, a plain one in a log. */
+/** Shows that something long is running: a moving line at a terminal, a plain one in a log. */
 export async function withProgress(label, work) {
   const began = performance.now()
   const seconds = () => `${((performance.now() - began) / 1000).toFixed(0)} s`
@@ -182,7 +183,7 @@ async function runOrFail(command, { label, hint }) {
   fail(`${tail}\n\n${hint}${networkHint(output)} The command was: ${command.join(' ')}`)
 }
 
-/** npm's own words for a registry that it cannot reach are many lines, and none of them says what to look at. */
+/** If npm cannot reach its registry, it prints many lines, and none of them says what to check. */
 export function networkHint(output) {
   return /\b(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|EHOSTUNREACH|ERR_SOCKET_TIMEOUT)\b/.test(
     output,
@@ -191,13 +192,13 @@ export function networkHint(output) {
     : ''
 }
 
-/** Locks of this process, to be given back also when it ends early. */
+/** Functions that release this process's locks, also when it ends early. */
 const releases = new Set()
 
 /**
- * One process at a time installs or builds. Each makes a file named after itself and looks whether a living one has a
- * file too; then it takes its own away and waits. A dead one's file has a name nobody else will use, so it can be
- * removed without a race.
+ * Lets one process at a time install or build. Each makes a file named after itself and looks whether a living process
+ * has a file too. If so, it removes its own and waits. The file of a dead process has a name that nobody else will use,
+ * so it can be removed without a race.
  */
 async function withLock(work) {
   mkdirSync(LOCKS, { recursive: true })
@@ -232,7 +233,7 @@ function isAlive(name) {
   return false
 }
 
-/** When a process started, where the system tells it in a file; elsewhere only whether it lives. */
+/** Returns when a process started, if the system tells it in a file; elsewhere only whether it is alive. */
 function startOf(pid) {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
@@ -248,7 +249,9 @@ function startOf(pid) {
   }
 }
 
-/** Somebody ran `npm install` or `npm ci` themselves: all of the lockfile that this machine needs is in its place. */
+/**
+ * Tells whether somebody ran `npm install` or `npm ci`: all of the lockfile that this machine needs is in its place.
+ */
 function isInstalledByHand() {
   try {
     const wanted = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')).packages
@@ -264,7 +267,7 @@ function isInstalledByHand() {
   }
 }
 
-/** A package for another C library is left to npm's judgement: it is absent or present, and either is right. */
+/** Returns false for a package that names a C library. npm decides about it, and both absent and present are right. */
 function isForThisMachine({ os, cpu, libc }) {
   if (libc || [...(os ?? []), ...(cpu ?? [])].some((name) => name.startsWith('!'))) return false
   return (!os || os.includes(process.platform)) && (!cpu || cpu.includes(process.arch))
@@ -277,7 +280,7 @@ export function workspaces() {
   )
 }
 
-/** Over names and contents: times of change differ between clones, and would rebuild for nothing. */
+/** Hashes names and contents. Modification times differ between clones, and would cause needless builds. */
 export function hashOf(paths) {
   const hash = createHash('sha256').update(`${process.platform}-${process.arch}\0`)
   const add = (path, entry) => {

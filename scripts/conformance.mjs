@@ -9,7 +9,8 @@ import { parseArgs } from 'node:util'
 import { ensureBuilt, fail, root } from './bootstrap.mjs'
 
 const MINUTE_MS = 60_000
-// The operations of the adapter, as the description names them. Each must be sent, and answered with success, once.
+// The operations of the adapter, as the description names them. Each must be sent, and answered with success, at least
+// once.
 const OPERATIONS = [
   'POST /oauth/token',
   'PUT /cob/{txid}',
@@ -36,7 +37,7 @@ if (!existsSync(positionals[0]))
   fail(`${positionals[0]} does not exist: give the path of the central bank's openapi.yaml.`)
 if (!options.dist) await ensureBuilt()
 const dist = resolve(options.dist ?? join(root, 'server/dist'))
-// After the build, and with what `npm ci` installs for developers only.
+// These are imported after the build, and need what `npm ci` installs for developers only.
 const { readDocument } = await import('../prove/conformance/document.mjs')
 const { startProxy, startReceiver } = await import('../prove/conformance/proxy.mjs')
 const { makeAllCalls } = await import('../prove/conformance/calls.mjs')
@@ -44,14 +45,14 @@ const { makeApiPix } = await load('providers/api-pix/adapter.js')
 const { openSandbox } = await load('sandbox/server.js')
 process.exitCode = options.sabotage === 'all' ? await sabotageAll() : await checkOnce(options.sabotage)
 
-/** 0: no complaints. */
+/** Resolves to the exit code. 0: no complaints. */
 async function checkOnce(name) {
   const result = await runAll(name && SABOTAGES[name])
   console.log(describe(result))
   return result.complaints.length === 0 ? 0 : 1
 }
 
-/** 0: no complaints about the intact run, and some about every broken one. */
+/** Resolves to the exit code. 0: no complaints about the intact run, and some about every broken one. */
 async function sabotageAll() {
   const healthy = await runAll()
   console.log(describe(healthy))

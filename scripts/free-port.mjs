@@ -1,5 +1,5 @@
-// Below the ports that systems hand out for port 0 and for outgoing connections (32,768 and up on Linux, 49,152 and up
-// elsewhere): no other program is given one of these between the moment it is chosen and the moment it is used.
+// These ports are below those that systems hand out for port 0 and for outgoing connections (32,768 and up on Linux,
+// 49,152 and up elsewhere). So no other program is given one of them between its choice and its use.
 
 import { randomInt } from 'node:crypto'
 import { once } from 'node:events'

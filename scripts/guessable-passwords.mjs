@@ -1,17 +1,18 @@
-// Writes server/data/guessable-passwords.txt: what people choose when they must choose something long. Made from
-// patterns, not copied from a leak. node scripts/guessable-passwords.mjs domain/password-rules.ts looks a password up
-// in lower case, without spaces, and without the digits and signs at its ends.
+// Run it by: node scripts/guessable-passwords.mjs. It writes server/data/guessable-passwords.txt: what people choose
+// when they must choose something long. The list is made from patterns, not copied from a leak.
+// domain/users/password-rules.ts looks a password up in lower case, without spaces, and without the digits and signs at
+// its ends.
 
 import { writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
-/** Chosen alone, with digits behind, twice, and with each other. */
+/** People choose these alone, followed by digits, repeated, and combined with each other. */
 const FAVOURITES =
   words(`password passwort senha admin administrator user usuario welcome bemvindo login access acesso letmein secret segredo
   master mestre root system sistema qwerty asdfgh monkey dragon shadow sunshine princess princesa football futebol baseball superman batman iloveyou
   teamo amor love money dinheiro brasil brazil deus jesus jesuscristo minhasenha mypassword changeme trocar mudar default padrao test teste`)
 
-/** Chosen alone or with digits behind, and twice. */
+/** People choose these alone, followed by digits, or repeated. */
 const COMMON =
   words(`basketball computer internet michael jennifer jordan hunter killer summer winter spring autumn freedom flower chocolate
   cheese cookie banana orange butterfly starwars pokemon naruto minecraft mustang corvette ferrari porsche mercedes yamaha harley liverpool chelsea
@@ -34,7 +35,7 @@ const COMMON =
   blessed grace faith believe miracle gratidao obrigado obrigada gracasadeus deusefiel deusnocomando jesusteama cristo
   espiritosanto nossasenhora aparecida abracadabra opensesame abretesesamo supersecret topsecret confidential temporary temporario provisoria inicial`)
 
-/** Chosen as they are. */
+/** People choose these as they are. */
 const PHRASES =
   words(`iloveyouforever iloveyousomuch ilovemyfamily ilovemymother ilovemyself iloveyoubaby iloveyoubabe iloveyoumore letmeinplease
   letmeinnow letmeinletmein thisismypassword thisispassword thisisapassword passwordispassword mypasswordis mysecretpassword ihatepasswords
@@ -129,7 +130,7 @@ for (const number of NUMBERS)
     for (const length of [3, 4, 6]) found.add(row.slice(0, length) + number).add(number + row.slice(0, length))
 for (const walk of walks) for (let length = 6; length <= walk.length; length++) found.add(walk.slice(0, length))
 
-// Four letters occur in too much else.
+// Texts of four letters occur in too many other passwords.
 const list = [...found].filter((text) => text.length >= 5).toSorted((one, other) => (one < other ? -1 : 1))
 const path = fileURLToPath(new URL('../server/data/guessable-passwords.txt', import.meta.url))
 writeFileSync(path, `${list.join('\n')}\n`)

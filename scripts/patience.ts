@@ -1,12 +1,12 @@
-// How many times slower this machine is now than an idle one with two processors: the bounds of the tests are
-// multiplied by it, so that a busy machine makes them slow and not red. TEST_PATIENCE sets it by hand.
+// Measures how many times slower this machine is now than an idle one with two processors. The time limits of the tests
+// are multiplied by this factor, so a busy machine makes tests slow and not red. TEST_PATIENCE sets it by hand.
 
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 
-/** What the work below takes on the machine that the bounds were chosen on, when it is idle. */
+/** The time that the work below takes on the machine for which the limits were chosen, when it is idle. */
 const REFERENCE_MS = 400
-/** A test that hangs must still be told within the hour. */
+/** A test that hangs must still fail within the hour. */
 const MAX = 8
 const ROUNDS = 150_000
 const STARTS = 3

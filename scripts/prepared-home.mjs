@@ -23,9 +23,9 @@ export async function copyPreparedHome(to) {
 
 async function keep(kept, kind) {
   mkdirSync(KEPT, { recursive: true })
-  // Homes of older versions, and attempts that were killed.
+  // Removes the homes of older versions, and what killed attempts left.
   for (const name of readdirSync(KEPT)) if (name.startsWith(kind)) rmSync(join(KEPT, name), { recursive: true })
-  // In a place that the database's own user reaches.
+  // The database's own user must be able to reach this place.
   const place = mkdtempSync(join(tmpdir(), 'guiche-prepared-'))
   try {
     chmodSync(place, 0o755)
@@ -41,7 +41,7 @@ async function keep(kept, kind) {
   }
 }
 
-/** By cp, since the database has files of another user, whose they must stay. */
+/** Copies by cp -a, because files of the database may belong to another user, and must keep their owner. */
 function copy(from, to) {
   execFileSync('cp', ['-a', from, to])
 }

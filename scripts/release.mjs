@@ -35,9 +35,9 @@ const NAMING = [
 ]
 const CHANGELOG = 'CHANGELOG.md'
 const UNRELEASED = '## [Unreleased]\n'
-/** previous-release.test.ts runs what is kept here on the schema of what follows. */
+/** previous-release.test.ts runs the build that is kept here on the schema of later versions. */
 const KEPT = 'server/test/releases'
-/** What the test does not need of the package. Dependencies are those of the checkout. */
+/** Parts of the package that the test does not need. It uses the dependencies of the checkout. */
 const NOT_KEPT = ['bin', 'dashboard', 'npm-shrinkwrap.json']
 const UNDO = 'Nothing was committed: git stash --include-untracked puts what was changed aside.'
 

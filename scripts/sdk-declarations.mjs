@@ -1,6 +1,6 @@
-// After the compiler: makes the declarations of the client readable for every TypeScript from 5.0 on. The compiler
-// leaves the specifiers of the sources in them, which end in .ts and only newer versions accept. CommonJS has copies of
-// its own: for a file of that kind TypeScript refuses declarations of a module.
+// Runs after the compiler, and makes the client's declarations readable for every TypeScript from 5.0 on. The compiler
+// keeps the specifiers of the sources, which end in .ts, and only newer versions accept these. CommonJS gets copies of
+// its own, because for a CommonJS file TypeScript refuses the declarations of a module.
 
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,8 +1,9 @@
 // The lockfile of the package: what package-lock.json says of the server and all that it needs. `npm ci` in an unpacked
 // package installs these versions.
 
-// How the workspace uses a package. And `engines`: CI runs guiche with these versions on every Node that it supports,
-// and npm would warn of those that declare fewer. And optional peers: npm would install those that are here for tests.
+// The lockfile leaves out how the workspace uses a package. It leaves out `engines`: CI runs guiche with these versions
+// on every Node that it supports, and npm would warn of packages that declare fewer. It leaves out optional peers: npm
+// would install those that are here for tests.
 const LEFT_OUT = ['dev', 'devOptional', 'peer', 'optional', 'engines', 'peerDependencies', 'peerDependenciesMeta']
 
 /** @param {{ packages: Record<string, any> }} lockfile of the workspace */
@@ -56,7 +57,7 @@ function reach(packages, workspace, neededBy) {
   return found
 }
 
-/** As Node looks for a package: beside the one that needs it, and then further up. */
+/** Looks for a package as Node does: beside the one that needs it, and then further up. */
 function resolve(packages, from, name) {
   for (let folder = from; ; folder = folder.slice(0, folder.lastIndexOf('/node_modules/'))) {
     const path = `${folder}/node_modules/${name}`

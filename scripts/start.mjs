@@ -1,5 +1,5 @@
-// `npm start`: from a fresh clone to a running service. Run by `exec`, so that signals reach this process itself, and
-// the service runs in this process too.
+// `npm start`: from a fresh clone to a running service. npm runs this by `exec`, so that signals reach this process,
+// and the service runs in this process too.
 
 import { ensureBuilt, ensureInstalled, ensureNode } from './bootstrap.mjs'
 

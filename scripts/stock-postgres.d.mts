@@ -1,5 +1,5 @@
-/** GUICHE_TEST_POSTGRES asks that tests use Debian's PostgreSQL, and not the one that comes with guiche. */
+/** Tells whether GUICHE_TEST_POSTGRES asks for Debian's PostgreSQL, and not for the one that comes with guiche. */
 export function isStockRun(): boolean
 
-/** Makes a database by Debian's programs. A home keeps the version of its database, so it runs by them from then on. */
+/** Makes a database with Debian's programs. A home keeps the version of its database, so it uses them from then on. */
 export function makeStockHome(path: string): Promise<void>

@@ -1,5 +1,5 @@
-// For tests and the bench on the PostgreSQL of Debian's package. It compiles expensive plans (JIT) and plans otherwise
-// than the one that comes with guiche, so it shows what that one hides.
+// Runs tests and the bench on the PostgreSQL of Debian's package. It compiles expensive plans (JIT) and plans
+// differently from the one that comes with guiche, so it shows what that one hides.
 
 import { randomBytes } from 'node:crypto'
 import { existsSync, readdirSync } from 'node:fs'
@@ -9,14 +9,14 @@ import { chooseOwner, createCluster, prepareHome } from '../server/dist/db/embed
 
 const VERSIONS = '/usr/lib/postgresql'
 
-/** GUICHE_TEST_POSTGRES asks that tests use Debian's PostgreSQL, and not the one that comes with guiche. */
+/** Tells whether GUICHE_TEST_POSTGRES asks for Debian's PostgreSQL, and not for the one that comes with guiche. */
 export function isStockRun() {
   const asked = process.env.GUICHE_TEST_POSTGRES ?? 'embedded'
   if (asked === 'embedded' || asked === 'stock') return asked === 'stock'
   throw new Error(`GUICHE_TEST_POSTGRES is embedded or stock, and not ${asked}`)
 }
 
-/** Makes a database by Debian's programs. A home keeps the version of its database, so it runs by them from then on. */
+/** Makes a database with Debian's programs. A home keeps the version of its database, so it uses them from then on. */
 export async function makeStockHome(path) {
   const major = newestMajor()
   const home = await prepareHome(path)

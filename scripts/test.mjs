@@ -1,6 +1,6 @@
-// `npm test`: what must hold before a change goes in, in minutes. With arguments, only the tests that they name:
-// `npm test -- settle` runs test/settle.test.ts. `npm run test:long`: what takes longer by nature (test/long/), and the
-// tests of what PostgreSQL does, on Debian's.
+// `npm test` checks in minutes what must hold before a change goes in. With arguments it runs only the tests that they
+// name: `npm test -- settle` runs test/settle.test.ts. `npm run test:long` runs the tests that are slow by nature
+// (test/long/), and the tests of SQL on Debian's PostgreSQL.
 
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -17,8 +17,8 @@ const CHROMIUM_PLACES = [
   '/Applications/Chromium.app/Contents/MacOS/Chromium',
 ]
 
-// The tests whose subject is SQL: the schema, locks, and the statements of the domain. What the others add reads and
-// writes single rows, which every PostgreSQL does alike.
+// The tests whose subject is SQL: the schema, locks, and the statements of the domain. The other tests add only reads
+// and writes of single rows, which every PostgreSQL does alike.
 const SQL_TESTS = [
   'account-ids accounts admission audit audit-log audit-refunds checks clock dashboard-lists dashboard-overview',
   'deposits event-search exceptions failed-charges insert-rows intents keys ledger ledger-refunds lists',
@@ -43,7 +43,7 @@ process.stderr.write(`\nnpm ${isLong ? 'run test:long' : 'test'}: ${outcome} in 
 process.exitCode = failed.length === 0 ? 0 : 1
 
 async function testAll() {
-  // Beside the tests, which wait a lot. What the checks find is printed at the end, where it is read.
+  // The checks run beside the tests, which wait a lot. Their findings are printed at the end, where people read them.
   const checking = named.length === 0 ? checkStatically() : []
   const tests = await runTests('tests', named)
   return [tests, ...(await checking)].filter(({ code }) => code !== 0)
@@ -55,10 +55,10 @@ async function testLong() {
   return (await Promise.all(runs)).filter(({ code }) => code !== 0)
 }
 
-/** Beside the long tests, which wait a lot. What it says is printed at its end. */
+/** Runs beside the long tests, which wait a lot. Its output is printed when it ends. */
 async function testOnStock() {
   const name = 'tests on Debian’s PostgreSQL'
-  // It imports the build, which is there by now.
+  // The module imports the build, which exists by now.
   const { hasStockPostgres } = await import('./stock-postgres.mjs')
   if (!hasStockPostgres()) {
     process.stderr.write('\nThe tests on Debian’s PostgreSQL are skipped: install it (apt-get install postgresql).\n')
@@ -70,7 +70,7 @@ async function testOnStock() {
   return ran
 }
 
-/** What it prints goes to the terminal at once, unless `inherit` is false. */
+/** The output goes to the terminal at once, unless `inherit` is false. */
 async function runTests(name, args, settings = {}, { inherit = true } = {}) {
   const env = { ...process.env, ...settings, ...(chromium && { CHROMIUM_PATH: chromium }) }
   const vitest = join(root, 'node_modules/vitest/vitest.mjs')
@@ -80,7 +80,7 @@ async function runTests(name, args, settings = {}, { inherit = true } = {}) {
 /** Types, lint, format, and code that nothing uses. */
 function checkStatically() {
   const bin = (name) => join(root, 'node_modules/.bin', name)
-  // Not by its name, which the older compilers that the client is tested with have too.
+  // The compiler is called by its path, because the older compilers that the client is tested with have the same name.
   const tsc = [process.execPath, join(root, 'node_modules/typescript/bin/tsc')]
   const typed = workspaces().filter((name) => existsSync(join(root, name, 'tsconfig.json')))
   const checks = {

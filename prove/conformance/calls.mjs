@@ -6,7 +6,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 const PIX_KEY = 'caixa@loja.example'
 const HOUR_MS = 3_600_000
-// A Pix that does not exist.
 const UNKNOWN_PIX = 'E00000000202601010000abcdefghijk'
 const WAIT_MS = 5_000
 
@@ -38,7 +37,7 @@ export async function makeAllCalls({ makeApiPix, bank, proxyUrl, receiver, skips
   await loseAnswers(parts)
   await withoutToken(parts)
   await whileDown(parts)
-  // These send nothing.
+  // These calls send no request.
   await step('ask for capacity', async () => parts.adapter.hasRoomFor('account'), isExactly(true))
   await step('ask whether it can be called', async () => parts.adapter.isCallable(), isExactly(true))
   await parts.adapter.health()
@@ -153,7 +152,7 @@ async function readNotifications({ adapter, bank, receiver, step }) {
     async () => {
       await adapter.refund({ endToEndId: paid.endToEndId, refundId: 'tudo', amountCents: 50_00 })
       return until(async () => {
-        // The bank expires charges when it is called.
+        // The bank completes refunds only when it is called.
         await bank.stats()
         return receiver.notifications.some(({ body }) => body.includes('"status":"DEVOLVIDO"'))
       })
@@ -196,7 +195,7 @@ async function loseAnswers({ adapter, bank, step }) {
   )
 }
 
-/** The bank forgets all tokens before each call, which is refused and repeated with a new one. */
+/** The bank forgets all tokens before each call. It refuses the call, and the adapter repeats it with a new token. */
 async function withoutToken({ adapter, bank, step, connect }) {
   for (const { name, call, isWanted } of await oneOfEach({ adapter, bank, step })) {
     await bank.forgetTokens()
@@ -259,7 +258,7 @@ function adapterOptions(url) {
   }
 }
 
-/** `skips` names a call to leave out, which must be noticed. */
+/** Counts the calls of the adapter. `skips` names a call to leave out, which the check must notice. */
 function counted(adapter, used, skips) {
   const entries = Object.entries(adapter).filter(([, value]) => typeof value === 'function')
   return Object.fromEntries(

@@ -6,8 +6,8 @@ import addFormats from 'ajv-formats'
 import { parse } from 'yaml'
 
 /**
- * Where the description contradicts itself, or leaves out what its own text lists. Each row is a deviation with its
- * reason; everything else is taken literally.
+ * Places where the description contradicts itself, or leaves out what its own text lists. Each row is a deviation with
+ * its reason; everything else is taken literally.
  */
 const DEVIATIONS = [
   {
@@ -75,7 +75,6 @@ export function readDocument(path) {
     checkRequest: (request) => checkRequest(document, request),
     checkAnswer: (operation, answer) => checkAnswer(document, operation, answer),
     checkNotification: (body) => checkNotification(document, body),
-    /** The scopes that the operation needs. */
     scopesOf: (name) => scopesOf(document, name),
     isScope: (scope) => scope in spec.components.securitySchemes.OAuth2.flows.clientCredentials.scopes,
   }
@@ -128,14 +127,14 @@ function checkAnswer(document, operationName, { status, headers, body }) {
     : document.deviations.find((row) => row.status?.({ status, operation: operationName }))
   if (!described && !deviation) return [`status ${status} is not described`]
   if (deviation) deviation.uses += 1
-  // What the description leaves out is a Problema, as every refusal is.
+  // A refusal that the description leaves out is checked as a Problema, as every refusal is.
   const { content } = resolve(document.spec, described ?? document.spec.components.responses.NaoEncontrado)
   if (!content) return body === '' ? [] : [`status ${status} has a body, and none is described`]
   const violations = checkContent(document, content, { type: headers['content-type'], text: body })
   return status >= 400 ? [...violations, ...checkProblem(document, status, body, deviation)] : violations
 }
 
-/** Beyond its schema, a Problema repeats the status and has a type that the text lists. */
+/** Checks what the schema does not say: a Problema repeats the status, and the text lists its type. */
 function checkProblem(document, status, text, deviation) {
   const problem = parseJson(text)
   if (typeof problem !== 'object' || problem === null) return []
@@ -180,7 +179,7 @@ function checkValue(document, schema, value, place) {
   })
 }
 
-/** Fields that the schema does not name. It allows them, but they may be misspelt. */
+/** Finds fields that the schema does not name. It allows them, but they may be misspelt. */
 function undescribed(document, schema, value, place) {
   const schemas = flatten(document.spec, schema)
   if (Array.isArray(value)) {
@@ -211,7 +210,7 @@ function listOperations(spec) {
   )
 }
 
-/** Of several matches, the one with the fewest parameters: /pix also matches /{pixUrlAccessToken}. */
+/** Returns the match with the fewest parameters: /pix also matches /{pixUrlAccessToken}. */
 function matchOperation(operations, method, path) {
   const segments = path.split('/')
   const fitting = operations.flatMap((operation) => {
@@ -247,7 +246,7 @@ function flatten(spec, schema) {
   return [whole, ...parts.flatMap((part) => flatten(spec, part))]
 }
 
-/** The references of a part of the document, as seen from outside. */
+/** Returns the schema with absolute references, which name the document they point into. */
 function rooted(schema) {
   return JSON.parse(JSON.stringify(schema), (key, value) => (key === '$ref' ? `pix${value}` : value))
 }

@@ -29,7 +29,7 @@ export async function openCluster({ home, settings }) {
     NETWORK,
     ...settings,
     PG_BIN: postgresBin(),
-    // All machines share the one of this kernel, if there is one.
+    // All machines would share this kernel's watchdog, if it has one.
     WATCHDOG: 'off',
     SUPERUSER_PASSWORD: password(),
     REPLICATION_PASSWORD: password(),
@@ -59,7 +59,7 @@ function machineFrom(shared, { home, address, name }) {
   return makeMachine({ name, address, folder, files, psql, password: shared.SUPERUSER_PASSWORD })
 }
 
-/** As envsubst does, but a value that is missing is a mistake. */
+/** Fills in a template as envsubst does, but throws if a value is missing. */
 function fillIn(template, values) {
   return readFileSync(join(root, 'deploy/ha', template), 'utf8').replaceAll(/\$\{(\w+)\}/g, (_, name) => {
     if (values[name] === undefined) throw new Error(`deploy/ha/${template} asks for ${name}, which nobody sets`)
@@ -76,7 +76,7 @@ function startHaproxy(home, config) {
 }
 
 function questionsTo(machines, isSynchronous) {
-  /** The machine that holds the leader's key, and runs PostgreSQL as the primary; `other` is not asked. */
+  /** Finds the machine that holds the leader's key and runs PostgreSQL as the primary. It does not ask `other`. */
   async function leader(other) {
     const asked = machines.filter((machine) => machine !== other)
     const answers = await Promise.all(asked.map((machine) => machine.ask('/primary')))
@@ -88,9 +88,9 @@ function questionsTo(machines, isSynchronous) {
     return members.filter(({ role }) => role !== 'leader')
   }
   /**
-   * What is missing from a leader and two standbys, one of them synchronous. A standby counts when its PostgreSQL
-   * streams from this leader and its Patroni calls it a replica: while PostgreSQL still starts, Patroni 3.0 does not
-   * point it at another leader, and the next fault would find a machine less.
+   * Says what the cluster lacks of a leader and two standbys, one of them synchronous. A standby counts when its
+   * PostgreSQL streams from this leader and its Patroni calls it a replica. While PostgreSQL still starts, Patroni 3.0
+   * does not point it at another leader, so the next fault would find one machine fewer.
    */
   async function missing() {
     const found = await leader()
@@ -126,12 +126,12 @@ function questionsTo(machines, isSynchronous) {
   }
 }
 
-/** Whether the leader waits for this member before it acknowledges; `quorum` is the word of Patroni 4. */
+/** Tells whether the leader waits for this member before it acknowledges. Patroni 4 calls such a member `quorum`. */
 function isWaitedFor({ role }) {
   return /sync|quorum/.test(role)
 }
 
-/** The role and the database of guiche, and a table for writes of our own. Returns the addresses to reach it by. */
+/** Creates the role and the database of guiche, and a table for our own writes. Returns the URLs of the database. */
 async function createDatabase(leader) {
   const secret = password()
   for (const statement of [

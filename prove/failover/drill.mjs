@@ -45,7 +45,7 @@ async function prove() {
   const cluster = await openCluster({ home: options.home, settings })
   say(`three machines run: ${(await cluster.leader()).name} leads`)
   const w = await makeWorld({ dist: options.dist, seed: options.seed, home: options.home, say })
-  // The receiver works all the time, so that what it misses was lost by the service.
+  // The receiver never fails, so the service has lost whatever does not arrive.
   w.receiver.failsSome = false
   const services = await makeServices(w, cluster.urls)
   await startService(w)
@@ -72,21 +72,21 @@ async function prove() {
   return Object.values(breaches).some((texts) => texts.length > 0) ? 1 : 0
 }
 
-/** Without a database that works, nothing else can be judged. */
+/** Reports this claim alone: without a working database, nothing else can be judged. */
 function sayUnrecovered({ notes }) {
   const recovered = notes.get('recovered')
   console.log(['', ...describeClaims({ recovered: CLAIMS.recovered }, { recovered })].join('\n'))
   return 1
 }
 
-/** Not started. The first is `w.service`, whose address the bank knows. */
+/** Makes the processes without starting them. The first is `w.service`, whose address the bank knows. */
 async function makeServices(w, urls) {
   const secret = { SECRET_KEY: randomBytes(32).toString('hex') }
   const make = (name, env) => {
     const home = join(w.home, name)
     mkdirSync(home)
     const ended = (text) => w.note('process', `${name}: ${text}`)
-    // Swept often: a notification may arrive while there is no database.
+    // Sweeps often, because a notification may arrive while there is no database.
     const all = { ...w.env, ...secret, RECONCILE_SECONDS: '10', ...env }
     return makeService({ dist: w.dist, home, clock: w.clock, ended, env: all })
   }
@@ -102,7 +102,7 @@ async function makeServices(w, urls) {
   ]
 }
 
-/** Of the process with DATABASE_READ_URL. The first start printed the password. */
+/** Asks the process with DATABASE_READ_URL. The first start printed the password. */
 function askForReports(w, { url }) {
   const password = /^Password: (.+)$/m.exec(w.service.output())?.[1]
   return readDataAge({ url, origin: w.service.url, email: w.accounts[0].email, password })

@@ -1,12 +1,12 @@
-// What happens to the leader. Each fault ends when the cluster is whole again, so no fault finds a machine less than it
-// expects. Two faults at once are one of their own: `kill-alone`.
+// The faults of the leader. Each one ends when the cluster is whole again, so every fault begins with three machines.
+// Two faults at once are a kind of their own: `kill-alone`.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 
 // How long the old leader stays away after the others work again, and how long it is written to after it is back.
 const AWAY_FOR_MS = 3_000
 const BACK_FOR_MS = 5_000
-// Patroni's ttl is 20 s. Then one is promoted, the other follows it, and guiche finds them.
+// Patroni's ttl is 20 s. Then one standby is promoted, the other follows it, and guiche finds them.
 const RECOVERED_WITHIN_MS = 90_000
 // How long a leader without any standby is watched: it must acknowledge nothing.
 const ALONE_FOR_MS = 15_000
@@ -66,7 +66,7 @@ async function freeze(machine, stop, untilRecovered) {
   await stop()
   await untilRecovered()
   await sleep(AWAY_FOR_MS)
-  // The first of these waits for it to wake up, and arrives before Patroni knows what it missed.
+  // The first write waits until the machine wakes up, and arrives before Patroni knows what it missed.
   const over = new AbortController()
   const writing = machine.writeUntil(over.signal)
   await machine.thaw()
@@ -76,15 +76,15 @@ async function freeze(machine, stop, untilRecovered) {
 }
 
 /**
- * Does it to the leader, and waits until the cluster is whole and deposits are acknowledged. Returns the seconds to the
- * first acknowledged deposit of each process, and what was written at the old leader meanwhile. Undefined, and a
- * breach, if no deposit is acknowledged for too long.
+ * Inflicts the fault on the leader, and waits until the cluster is whole and deposits are acknowledged. Returns the
+ * seconds to the first acknowledged deposit of each process, and what was written at the old leader meanwhile. Notes a
+ * breach and returns undefined if no deposit is acknowledged in time.
  */
 export async function inflict(kind, { cluster, load, note, say }) {
   const { says, go } = FAULTS[kind]
   const machine = await cluster.leader()
   const began = performance.now()
-  /** The seconds since the fault, or undefined if it takes too long. */
+  /** Resolves to the seconds since the fault, or to undefined if it takes too long. */
   const untilAcknowledged = async () => {
     const late = sleep(RECOVERED_WITHIN_MS, undefined, { ref: false })
     const now = performance.now()
@@ -104,7 +104,7 @@ export async function inflict(kind, { cluster, load, note, say }) {
       `  ${written.tries} writes were tried at ${machine.name} meanwhile: ${written.acknowledged.length} acknowledged`,
     )
   const leader = seconds && (await cluster.untilWhole())
-  // The return of the old leader must not stop them again.
+  // Deposits must still be acknowledged after the old leader has returned.
   if (leader && (await untilAcknowledged())) {
     say(`  ${leader.name} leads, and ${machine.name} is back`)
     return { kind, says, name: machine.name, seconds, written }
@@ -113,7 +113,7 @@ export async function inflict(kind, { cluster, load, note, say }) {
   return undefined
 }
 
-/** Waits for a leader other than the lost one. Undefined if there is none for too long. */
+/** Waits until another machine leads, and returns it. Returns undefined if that takes too long. */
 async function untilLeads(cluster, lost) {
   const end = performance.now() + RECOVERED_WITHIN_MS
   for (;;) {

@@ -18,7 +18,10 @@ const ASK_WITHIN_MS = 1_000
 const WRITE_WITHIN_MS = 2_000
 const WRITE_EVERY_MS = 300
 
-/** `files`: by name, what lies in its folder. `psql`: the program. `password`: of PostgreSQL's superuser. */
+/**
+ * `files` are the texts to put into `folder`, by name. `psql` is the path of that program. `password` is the
+ * superuser's.
+ */
 export function makeMachine({ name, address, folder, files, psql, password }) {
   const { uid, gid } = readUser('postgres')
   let init
@@ -39,7 +42,7 @@ export function makeMachine({ name, address, folder, files, psql, password }) {
     address,
     async boot() {
       boots += 1
-      // A name of its own: the last cable may still be on its way out.
+      // Each boot names its cable anew, because the last one may not have been removed yet.
       cable = `${name}-${boots}`
       const env = { PATH: process.env.PATH, HOME: folder, LANG: 'C.UTF-8', ...ARCHITECTURE }
       init = spawn('unshare', [...NAMESPACES, 'sh', BOOT], { cwd: folder, env, stdio: ['pipe', 'pipe', 'inherit'] })
@@ -50,16 +53,19 @@ export function makeMachine({ name, address, folder, files, psql, password }) {
       await must(...inNetwork(), 'ip', 'link', 'set', 'eth0', 'up')
       init.stdin.end('go\n')
     },
-    /** kill -9 of everything that runs on it: the kernel ends a process table with its first process. */
+    /** Kills everything that runs on the machine: the kernel ends a process table with its first process. */
     async kill() {
       const exited = once(init, 'exit')
       init.kill('SIGKILL')
       await exited
     },
     freeze: () => signal('STOP', '-1'),
-    /** Sessions of PostgreSQL go on, and so do their connections: the hardest case for a leader that lost its place. */
+    /**
+     * Freezes Patroni and the postmaster. PostgreSQL's sessions go on: the hardest case for a leader that lost its
+     * place.
+     */
     freezeHeads: () => signal('STOP', '$(cat patroni.pid) $(head -n 1 data/postmaster.pid)'),
-    /** All but etcd, which goes on voting: as a machine whose database is down. */
+    /** Freezes all but etcd, which goes on voting, as on a machine whose database is down. */
     async freezeDatabase() {
       await signal('STOP', '-1')
       await signal('CONT', '$(cat etcd.pid)')
@@ -67,7 +73,7 @@ export function makeMachine({ name, address, folder, files, psql, password }) {
     thaw: () => signal('CONT', '-1'),
     cut: () => must('ip', 'link', 'set', cable, 'down'),
     mend: () => must('ip', 'link', 'set', cable, 'up'),
-    /** Whether Patroni answers this question with 200, and what it answers. */
+    /** Asks Patroni. Returns whether the answer was a success, and its JSON. */
     async ask(path) {
       try {
         const answer = await fetch(`http://${address}:8008${path}`, { signal: AbortSignal.timeout(ASK_WITHIN_MS) })
@@ -76,7 +82,7 @@ export function makeMachine({ name, address, folder, files, psql, password }) {
         return { isOk: false, json: {} }
       }
     },
-    /** Runs SQL on it as a program on the machine itself would, whatever happened to its cable. */
+    /** Runs SQL as a program on the machine itself would, so the state of its cable does not matter. */
     async sql(text, withinMs = 30_000) {
       const [program, ...args] = [...inNetwork(), psql, '-h', address, '-U', 'postgres', '-d', 'postgres']
       const child = spawn(program, [...args, '-X', '-q', '-t', '-A', '-v', 'ON_ERROR_STOP=1', '-c', text], {
@@ -112,5 +118,5 @@ export async function must(...command) {
   if (code !== 0) throw new Error(`${command.join(' ')} failed: ${output.trim()}`)
 }
 
-/** etcd asks for this word on machines that its makers do not test. */
+/** etcd requires this variable on architectures that its makers do not test. */
 const ARCHITECTURE = process.arch === 'arm64' ? { ETCD_UNSUPPORTED_ARCH: 'arm64' } : {}

@@ -4,10 +4,13 @@ import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'no
 import { delimiter, join } from 'node:path'
 import { run, withProgress } from '../../scripts/bootstrap.mjs'
 
-/** A network and a process table of one's own. Everything in it ends with its first process, and that with unshare. */
+/**
+ * Options of unshare for a network and a process table of its own. Everything in it ends with its first process, which
+ * ends with unshare.
+ */
 export const NAMESPACES = ['--net', '--pid', '--mount-proc', '--fork', '--kill-child', '--']
 
-/** By program: the package that has it. */
+/** The Debian package of each program. */
 const PACKAGES = {
   patroni: 'patroni',
   etcd: 'etcd-server',
@@ -18,9 +21,9 @@ const PACKAGES = {
   setpriv: 'util-linux',
 }
 const POSTGRESQL = '/usr/lib/postgresql'
-/** How Patroni speaks to etcd. Debian's package of Patroni only suggests it. */
+/** Patroni speaks to etcd by this library. Debian's package of Patroni only suggests it. */
 const ETCD_CLIENT = '/usr/lib/python3/dist-packages/etcd/__init__.py'
-/** While it says so, Debian's packages start no services when they are installed. */
+/** While this script exits with 101, Debian's packages start no services when they are installed. */
 const POLICY = '/usr/sbin/policy-rc.d'
 const SYSTEM_PATHS = ['/usr/sbin', '/sbin', '/usr/bin', '/bin']
 
@@ -44,7 +47,7 @@ export async function ensurePackages() {
   return undefined
 }
 
-/** Where PostgreSQL's programs are, of the newest version that has a server. */
+/** Finds the folder of PostgreSQL's programs, in the newest version that has a server. */
 export function postgresBin() {
   const versions = existsSync(POSTGRESQL) ? readdirSync(POSTGRESQL) : []
   return versions
@@ -53,7 +56,7 @@ export function postgresBin() {
     .find((bin) => existsSync(join(bin, 'postgres')))
 }
 
-/** The versions, for the report, and what deploy/ha/README.md says of this Patroni. */
+/** Reads the versions for the report, and the settings that deploy/ha/README.md gives for this Patroni. */
 export async function readVersions() {
   const first = async (...command) => versionIn((await run(command)).output)
   const patroni = await first('patroni', '--version')
@@ -72,18 +75,17 @@ export async function readVersions() {
   }
 }
 
-/** etcd names its version after lines of its log, which begin with a date. */
+/** etcd prints its version after lines of its log, which begin with a date. */
 export function versionIn(output) {
   return /\bversion:? *v?(\d+(?:\.\d+)+)/i.exec(output)?.[1] ?? /\d+(?:\.\d+)+/.exec(output)?.[0] ?? 'unknown'
 }
 
-/** The path of a program, also where the caller’s PATH lacks the system's. */
+/** Finds the path of a program, even if the caller’s PATH lacks the system's folders. */
 export function find(program) {
   const folders = [...(process.env.PATH ?? '').split(delimiter), ...SYSTEM_PATHS]
   return folders.map((folder) => join(folder, program)).find((path) => existsSync(path))
 }
 
-/** The ids of a user of this machine. */
 export function readUser(name) {
   const line = readFileSync('/etc/passwd', 'utf8')
     .split('\n')

@@ -22,7 +22,7 @@ export function makeApi({ url, note, counts }) {
       })
       answer = { status: response.status, headers: response.headers, json: await response.json() }
     } catch {
-      // Killed before it answered, or not started yet.
+      // The service was killed before it answered, or has not started yet.
       answer = { status: 0, headers: new Headers(), json: {} }
     }
     counts.set(answer.status, (counts.get(answer.status) ?? 0) + 1)

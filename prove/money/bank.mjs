@@ -24,7 +24,9 @@ export async function openBank({ openSandbox, home, clock }) {
     if (status >= 300) throw new Error(`the bank answered ${status} to ${method} ${path}: ${JSON.stringify(json)}`)
     return json
   }
-  /** As a customer of the bank, by API Pix. Only while the bank is healthy: faults affect these calls too. */
+  /**
+   * Asks by API Pix, as a customer of the bank. Works only while the bank is healthy: faults affect these calls too.
+   */
   const askAsCustomer = async (path) => {
     const form = { grant_type: 'client_credentials', client_id: 'prove', client_secret: 'prove' }
     const { access_token: token } = await ask('POST', '/oauth/token', form)
@@ -33,12 +35,12 @@ export async function openBank({ openSandbox, home, clock }) {
 
   return {
     url: `http://127.0.0.1:${door.port}`,
-    /** The Pix made, or undefined when the bank refused it. */
+    /** Returns the Pix that was made, or undefined if the bank refused it. */
     async pay(order) {
       const { status, json } = await call('POST', '/bank/pay', order)
       return status < 300 ? json.pix : undefined
     },
-    /** A refund at the bank, without the service. */
+    /** Makes a refund at the bank, without the service. */
     async giveBack(endToEndId, amountCents) {
       const form = { grant_type: 'client_credentials', client_id: 'prove', client_secret: 'prove' }
       const { access_token: token } = await ask('POST', '/oauth/token', form)
@@ -85,7 +87,7 @@ export async function openBank({ openSandbox, home, clock }) {
   }
 }
 
-/** By which the service reaches the bank. Payers and the proof itself go past it. */
+/** Opens the proxy by which the service reaches the bank. Payers and the proof itself do not use it. */
 async function openDoor(bankPort) {
   const sockets = new Set()
   const server = createServer((caller) => {

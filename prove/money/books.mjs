@@ -4,7 +4,7 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
-/** Of the embedded database in `home`, or of the one at `databaseUrl`. */
+/** Opens the embedded database in `home`, or the one at `databaseUrl`. */
 export async function openBooks({ dist, home, databaseUrl }) {
   const { openEmbedded } = await import(pathToFileURL(join(dist, 'db/embedded/server.js')).href)
   const pg = createRequire(join(dist, 'cli.js'))('pg')
@@ -25,14 +25,14 @@ export async function openBooks({ dist, home, databaseUrl }) {
       Number((await rows(`select count(*) as n from charges where status in ('OPENING', 'PENDING')`))[0].n),
     undelivered: async () => Number((await rows('select count(*) as n from deliveries'))[0].n),
     recorded: async () => new Set((await rows('select end_to_end_id from payments')).map((row) => row.end_to_end_id)),
-    /** Times that only a wrong clock can have written. A lease takes two minutes. */
+    /** Finds cursors with times that only a wrong clock can have written. A lease takes two minutes. */
     cursorsAhead: () =>
       rows(
         `select provider, began_at, swept_until, due_at, next_closing::text from sweeps
          where greatest(began_at, swept_until, due_at - interval '2 minutes') > clock_timestamp() + interval '1 minute'
             or next_closing > (clock_timestamp() + interval '1 day')::date`,
       ),
-    /** Whether somebody waits for a lock. */
+    /** Tells whether a session waits for a lock. */
     isWaitedFor: async () =>
       (await rows(`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`))
         .length > 0,

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 
 export function makeRandom(seed, name = '') {
   let state = createHash('sha256').update(`${seed} ${name}`).digest().readUInt32LE()
-  // mulberry32
+  // The generator is mulberry32.
   const next = () => {
     state = (state + 0x6d2b79f5) | 0
     let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
@@ -16,7 +16,7 @@ export function makeRandom(seed, name = '') {
     int,
     chance: (share) => next() < share,
     pick: (list) => list[int(0, list.length - 1)],
-    /** One of the names, by weight. */
+    /** Picks one of the names, by weight. */
     weighted(weights) {
       let left = next() * Object.values(weights).reduce((sum, weight) => sum + weight, 0)
       return Object.keys(weights).find((name) => (left -= weights[name]) < 0) ?? Object.keys(weights)[0]

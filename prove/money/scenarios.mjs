@@ -63,7 +63,7 @@ export async function open(w, scenario, withinMs = OPEN_WITHIN_MS) {
  * the first did. The third must find that charge.
  */
 export async function loseFirstAttempt(w) {
-  // A success, so that the breaker is closed and lets the second attempt through.
+  // A success closes the breaker first, so that it lets the second attempt through.
   await open(w, makeScenario(w, 'before-a-lost-attempt'))
   const scenario = makeScenario(w, 'lost-attempt')
   await w.bank.faults({ loseAnswerRate: 1 })
@@ -180,7 +180,7 @@ async function pay(w, scenario, order) {
 
 async function payExactly(w, scenario) {
   const order = scenario.random.chance(0.5) ? { emv: scenario.charge.emv } : { txid: scenario.charge.id }
-  // Refused when it has expired or was withdrawn. Some banks accept it anyway.
+  // The bank refuses it if the charge has expired or was withdrawn. Some banks accept it anyway.
   if (!(await pay(w, scenario, order)))
     await pay(w, scenario, { ...order, amountCents: scenario.valueCents, force: true })
 }
@@ -210,9 +210,7 @@ async function cancelThenPay(w, scenario) {
   await pay(w, scenario, { txid: scenario.charge.id, amountCents: scenario.valueCents, force: true })
 }
 
-/**
- * A false notification: of a Pix that was never made, or with another amount. Anybody who knows the URL can send one.
- */
+/** Sends a false notification: of a Pix that was never made, or with another amount. Anybody who knows the URL can. */
 async function forgeNotification(w, scenario) {
   const { random } = scenario
   const falsePix = (endToEndId) => ({

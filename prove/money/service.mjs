@@ -40,7 +40,7 @@ export async function makeService({ dist, home, env, clock, ended }) {
       stdio: ['ignore', 'pipe', 'pipe'],
     })
 
-  /** `aheadMs`: how far the service's clock, and not its database's, is set wrong. */
+  /** `aheadMs` sets the service's clock ahead, but not its database's. */
   async function start(options) {
     if (databaseLaterMs !== clock.laterMs) await setDatabaseClock({ dist, home, laterMs: clock.laterMs })
     databaseLaterMs = clock.laterMs
@@ -82,9 +82,9 @@ export async function makeService({ dist, home, env, clock, ended }) {
     output: () => output,
     kill: () => end('SIGKILL'),
     stop: () => end('SIGTERM'),
-    /** The postmaster; its sessions end with it. */
+    /** Kills the postmaster; its sessions end with it. */
     killDatabase: () => process.kill(databasePid(home), 'SIGKILL'),
-    /** Runs a command to its end. An object among the arguments adds variables. */
+    /** Runs a command to its end. An object among the arguments adds environment variables. */
     async command(...given) {
       const args = given.filter((arg) => typeof arg === 'string')
       const running = run(args, { env: given.find((arg) => typeof arg === 'object') ?? {} })
@@ -112,7 +112,7 @@ async function isReady(url) {
   }
 }
 
-/** What every process needs, without the developer's settings. */
+/** The variables that every process needs, without the developer's settings. */
 function machineEnv() {
   const { PATH = '', HOME = '', TMPDIR } = process.env
   return { PATH, HOME, ...(TMPDIR && { TMPDIR }) }

@@ -19,8 +19,8 @@ const HOUR_MS = 60 * MINUTE_MS
 const FEE_BPS = 137
 const FEE_FIXED_CENTS = 2
 const EXPIRES_SECONDS = 300
-// Beyond a charge's five minutes and its minute of grace. All phases together stay below the day that idempotency keys
-// are kept.
+// Each jump is longer than a charge's five minutes and its minute of grace. All phases together stay below the day for
+// which idempotency keys are kept.
 const JUMP_MINUTES = [10, 80]
 const LAST_JUMP_MINUTES = 180
 const QUIET_WITHIN_MS = 90_000
@@ -29,7 +29,7 @@ const WHOLE_PHASE_MS = 15 * MINUTE_MS
 
 export async function setUp({ dist, seed, say }) {
   const home = mkdtempSync(join(tmpdir(), 'guiche-prove-'))
-  // As root, the database runs as another user, who must be able to enter.
+  // If we are root, PostgreSQL runs as another user, who must be able to enter this directory.
   chmodSync(home, 0o755)
   const w = await makeWorld({ dist, seed, say, home })
   const ended = (text) => w.note('process', text)
@@ -37,7 +37,7 @@ export async function setUp({ dist, seed, say }) {
   return Object.assign(w, { service, api: makeApi({ url: service.url, note: w.note, counts: w.statuses }) })
 }
 
-/** Everything but the service, which runs with `w.env`. */
+/** Makes everything but the service, which runs with `w.env`. */
 export async function makeWorld({ dist, seed, say, home }) {
   const clock = { laterMs: 0, now: () => new Date(Date.now() + clock.laterMs) }
   const random = makeRandom(seed)
@@ -89,7 +89,7 @@ export async function makeWorld({ dist, seed, say, home }) {
   }
 }
 
-/** Rounded half up, as the operator's terms say; the account bears it. */
+/** The fee is rounded half up, as the operator's terms say. The account bears it. */
 function priceOf(valueCents) {
   const feeCents = Number((BigInt(valueCents) * BigInt(FEE_BPS) + 5_000n) / 10_000n) + FEE_FIXED_CENTS
   return { feeCents, creditedCents: valueCents - feeCents }
@@ -127,8 +127,8 @@ async function requireSuccess(running) {
 }
 
 /**
- * Runs scenarios side by side under one plan of faults, and kills the service meanwhile. After the last kill time
- * passes.
+ * Runs scenarios side by side under one plan of faults, and kills the service meanwhile. After the last kill, time
+ * passes before the next start.
  */
 export async function runPhase(w, { name, plan, scenarios, atOnce, kills, databaseKills }) {
   const random = w.random.stream(`phase ${name}`)
@@ -158,7 +158,7 @@ export async function runPhase(w, { name, plan, scenarios, atOnce, kills, databa
   for (const text of findSecondCodes(await w.bank.charges())) w.note('one-code', `after ${name}: ${text}`)
 }
 
-/** Steady faults, or waves of them. Scenarios are spread over all waves. */
+/** Starts steady faults, or waves of them. Scenarios are spread over all waves. */
 function startFaults(w, random, plan) {
   const waves = Array.isArray(plan) ? plan : [{ ...plan, forMs: WHOLE_PHASE_MS }]
   const stopping = new AbortController()
@@ -204,7 +204,7 @@ export async function finish(w) {
   await w.bank.faults({})
   await loseFirstAttempt(w)
   await retryUnanswered(w)
-  // Calls that the bank never answers may delay the stop until it is killed, which is as safe.
+  // Calls that the bank never answers may delay the stop until the service is killed. That is as safe.
   await w.service.stop()
   w.clock.laterMs += LAST_JUMP_MINUTES * MINUTE_MS
   await w.service.start()
@@ -270,7 +270,7 @@ async function sweep(w) {
   await missingWhenQuiet(w)
 }
 
-/** The same with a malformed entry in the list. That entry is a difference, so the command exits with 1. */
+/** Sweeps a list with a malformed entry. That entry is a difference, so the command exits with 1. */
 async function sweepPastMalformed(w) {
   await w.bank.faults({ malformedEntry: true, dropNotifications: 1 })
   await w.bank.pay({ txid: 'besideamalformedentry', amountCents: 777 })
@@ -289,7 +289,7 @@ function reconcile(w) {
   return w.service.command('reconcile', '--from', from, '--to', to)
 }
 
-/** Of each account: its balance, and the sum of its statement. */
+/** Reads the balance of each account, and the sum of its statement. */
 export async function readBalances(w) {
   const entries = await Promise.all(
     w.accounts.map(async (account) => {
@@ -306,7 +306,7 @@ export async function readBalances(w) {
   return new Map(entries)
 }
 
-/** The facts for the verdict, when all work is done. */
+/** Collects the facts for the verdict, when all work is done. */
 export async function collect(w, { missingBeforeSweep, balances }) {
   const audited = await w.service.command('audit', '--json')
   const stats = await w.bank.stats()
@@ -344,11 +344,11 @@ function killLeftDatabase(home) {
   try {
     process.kill(Number(readFileSync(join(home, 'data/postmaster.pid'), 'utf8').split('\n')[0]), 'SIGQUIT')
   } catch {
-    // Already stopped.
+    // The database has already stopped.
   }
 }
 
-/** A breach, if it is not true in time. */
+/** Notes a breach if it is not true in time. */
 export async function orNote(w, claim, text, isTrue, withinMs = QUIET_WITHIN_MS) {
   await until(text, isTrue, withinMs).catch(() => w.note(claim, `${text} after ${withinMs} ms`))
 }

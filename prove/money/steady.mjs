@@ -8,7 +8,7 @@ import { collect, missing, orNote, readBalances } from './setup.mjs'
 import { CLAIMS as ALL_CLAIMS, judge } from './verdict.mjs'
 
 const AT_ONCE = 16
-// As many as leave two processors time for the rest.
+// At this rate two processors have time for the rest.
 const PER_SECOND = 8
 const ANSWERED_WITHIN_MS = 30_000
 const NAMED_MAX = 5
@@ -18,7 +18,7 @@ const BOOKED_WITHIN_MS = 180_000
 
 const KEPT = ['lost', 'invented', 'credited', 'sum', 'balances', 'one-code', 'unpayable', 'in-time', 'told', 'answers']
 
-/** What must hold in the end, and the breaches of which make something lost or doubled. */
+/** What must hold in the end. LOSSES and DOUBLES are the claims whose breaches lose or double something. */
 export const CLAIMS = {
   acknowledged: 'every deposit that was answered with 201 is in the books, and its key gives the same charge again',
   ...Object.fromEntries([...KEPT, 'fresh', 'process', 'audit'].map((claim) => [claim, ALL_CLAIMS[claim]])),
@@ -29,8 +29,8 @@ const DOUBLES = ['invented', 'credited', 'one-code']
 
 /**
  * Sends each request to the next of the processes. `w` is the world of setup.mjs; its `service` is any of them.
- * `acknowledged(index, since)` waits until one of them answers 201 to a deposit that was requested after that time, and
- * returns when it did.
+ * `acknowledged(index, since)` waits until process `index` answers 201 to a deposit that was requested after `since`,
+ * and returns when it did.
  */
 export function startSteadyLoad(w, services) {
   const apis = services.map(({ url }) => makeApi({ url, note: w.note, counts: w.statuses }))
@@ -90,7 +90,7 @@ export async function judgeSteadyLoad(w, services) {
   return { facts, breaches: Object.fromEntries(Object.keys(CLAIMS).map((claim) => [claim, found[claim]])) }
 }
 
-/** How many of the breaches are losses, and how many are doubles. */
+/** Counts the breaches that are losses, and those that are doubles. */
 export function countBreaches(breaches) {
   const count = (claims) => claims.reduce((sum, claim) => sum + (breaches[claim]?.length ?? 0), 0)
   return { lost: count(LOSSES), doubled: count(DOUBLES) }
@@ -113,7 +113,7 @@ function findForgotten({ scenarios }, { books }) {
   )
 }
 
-/** One line for each claim, and the first of its breaches below it. */
+/** Returns one line for each claim, with the first of its breaches below it. */
 export function describeClaims(claims, breaches) {
   return Object.entries(claims).flatMap(([claim, says]) => [
     `${breaches[claim].length === 0 ? 'held    ' : 'NOT HELD'} ${claim}: ${says}`,

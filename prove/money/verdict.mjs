@@ -52,7 +52,8 @@ export function findSecondCodes(charges) {
 }
 
 /**
- * For each charge at the bank: its scenario, price and payments. It is completed if one of them has exactly its value.
+ * Finds the scenario, price and payments of each charge at the bank. A charge is completed if a payment has exactly its
+ * value.
  */
 function computeTruth({ bank, scenarios, priceOf }) {
   const paid = groupBy(bank.payments, (pix) => pix.txid)
@@ -162,7 +163,7 @@ function findStillPayable({ bank, books, scenarios }) {
   )
 }
 
-/** Without canceled charges, where the order of events decides. */
+/** Leaves out charges that were canceled, because the order of events decides there. */
 function findMislabelled({ books }, truth) {
   return books.charges.flatMap((charge) => {
     const { scenario, exact, cob } = truth.get(charge.txid) ?? {}

@@ -10,7 +10,7 @@ import { until } from './history.mjs'
 const IN_USE = '55006'
 const SILENT = { debug() {}, info() {}, warn() {}, error() {} }
 
-// No copy survives its audit, so nothing is flushed to disk. That takes a quarter of the time.
+// No copy survives its audit, so nothing is flushed to disk. This takes a quarter of the time.
 function hurry(data) {
   appendFileSync(join(data, 'postgresql.conf'), '\nfsync = off\nfull_page_writes = off\n')
   process.kill(Number(readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n')[0]), 'SIGHUP')
@@ -42,12 +42,12 @@ export async function openDatabase({ dist, home }) {
     }
   }
 
-  // A database can be copied only without sessions. Ended sessions disappear in a moment; the attachment of this
-  // process reconnects.
+  // A database can be copied only while it has no sessions. Ended sessions take a moment to disappear, and the
+  // connection that keeps the database running comes back.
   const copy = (from, to) =>
     until(`${from} can be copied`, () =>
       on(named('postgres'), async (client) => {
-        // PostgreSQL itself ends its own workers there.
+        // Ends only the sessions of clients, because PostgreSQL ends its own workers itself.
         await client.query(
           `select pg_terminate_backend(pid) from pg_stat_activity where datname = $1 and backend_type = 'client backend'`,
           [from],
@@ -75,9 +75,9 @@ export async function openDatabase({ dist, home }) {
           [kind],
         )
       ).map(({ id }) => id),
-    /** As the dashboard does. */
+    /** Updates the daily totals, as the dashboard does. */
     countDays: () => refreshDailyTotals({ pool, now: () => new Date() }, null),
-    /** The history is complete: from here on only copies are used. */
+    /** Leaves the original database, because the history is complete. From here on only copies are used. */
     async leave() {
       await pool.end()
       pool = undefined

@@ -2,9 +2,9 @@
 // are adjusted wherever possible, so that only the reasoning of the audit can find them.
 
 /**
- * `by`: one of these checks of the audit must name it. `bank`: the books are consistent, and only the comparison with
- * the bank can find it. Accounts are those of `makeHistory`: the victim has deposits, refunds and exceptions; eve has a
- * PENDING charge of the same value as a paid deposit of the victim.
+ * `by` are checks of the audit, one of which must name the forgery. `bank` instead means that the books are consistent,
+ * so only the comparison with the bank can find it. Accounts are those of `makeHistory`: the victim has deposits,
+ * refunds and exceptions; eve has a PENDING charge of the same value as a paid deposit of the victim.
  */
 export function forgeries({ victim, eve }) {
   const NOBODY = `'00000000-0000-7000-8000-000000000000'`
@@ -957,8 +957,8 @@ function movePayment({ deposit, pendingOfEve, payment, eve, txid }) {
 const GUARDED = ['transfers', 'payments', 'events', 'refunds', 'exceptions', 'audit_log', 'account_terms', 'closings']
 
 /**
- * Around each forgery: disables and enables triggers. rebook() adjusts balances, running totals and account ids to the
- * transfers.
+ * Disables the triggers for each forgery, and enables them again. rebook() adjusts balances, running totals and account
+ * ids to the transfers.
  */
 export function statementsOf({ sql, order }) {
   const triggers = (what) => GUARDED.map((table) => `alter table ${table} ${what} trigger user;`).join('\n')

@@ -14,7 +14,7 @@ export async function makeHistory({ service, bank, api, db }) {
   try {
     const [victim, eve] = await openAccounts({ service, receivers })
     const call = makeCall(api)
-    await sleep(1_100) // webhooks exist before the next event
+    await sleep(1_100) // so that the webhooks exist before the next event
     await makeDeposits({ call, bank, db, service, victim, eve })
     await makeRefunds({ call, bank, db, service, victim })
     await makeExceptions({ call, bank, db, service, victim })
@@ -106,7 +106,7 @@ async function makeExceptions({ call, bank, db, service, victim }) {
   await bank.pay({ txid: charge.id, force: true })
   await settled({ service, db, bank })
   await resolve(service, (await db.exceptions('second_payment'))[0], '--credit', VICTIM)
-  // On a day that is closed.
+  // This payment is of a day that is closed.
   const yesterday = new Date(Date.now() - 86_400_000).toISOString()
   await bank.pay({ txid: 'e'.repeat(32), amountCents: 650, at: yesterday })
   for (const cents of [700, 800, 900]) await bank.pay({ txid: 'f'.repeat(32), amountCents: cents })

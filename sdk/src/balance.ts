@@ -6,7 +6,7 @@ import type { StatementLine } from './types.ts'
 export type Balance = {
   /** The balance now, in cents. */
   get(options?: CallOptions): Promise<Operations['getBalance']['answer']>
-  /** What changed it, newest first. */
+  /** Lists what changed the balance, newest first. */
   lines(query?: GetStatementQuery, options?: CallOptions): Pages<StatementLine>
 }
 

@@ -54,15 +54,15 @@ export type Guiche = {
   webhooks: Webhooks
   events: SentEvents
   /**
-   * Any operation of the API by its name, with the types of the OpenAPI document. Those of operators, which need an
-   * operator's key, have no method of their own.
+   * Calls any operation of the API by its name, with the types of the OpenAPI document. Operations for operators need
+   * an operator's key, and have no method of their own.
    */
   call: Call
 }
 
 /**
- * The client of one account. It needs only `fetch`, WebCrypto, `AbortSignal` and timers, holds no connection and no
- * state, and so can be made once or for each request.
+ * The client of one account. It needs only `fetch`, WebCrypto, `AbortSignal` and timers. It holds no connection and no
+ * state, so it can be made once or for each request.
  */
 export function makeGuiche(options: GuicheOptions): Guiche {
   const call = makeCall(options)

@@ -1,11 +1,8 @@
 import type { GuicheEvent } from './events.ts'
 
-// All that makes a delivery genuine, but for the computing of the digest: that differs between runtimes.
+// Checks everything that makes a delivery genuine, except the digest: each runtime computes it in its own way.
 
-/**
- * Wide enough for clocks that differ, narrow enough that a recorded delivery is soon worthless. The specification's
- * number.
- */
+/** The specification's number. It allows for clocks that differ, and makes a recorded delivery worthless soon. */
 const TOLERANCE_SECONDS = 300
 
 const SECRET_PREFIX = 'whsec_'
@@ -17,7 +14,7 @@ export type WebhookHeaders =
   | { readonly [name: string]: string | readonly string[] | undefined }
 
 export type VerifyOptions = {
-  /** How far `webhook-timestamp` may lie in the past or the future: 300 unless told. */
+  /** How far `webhook-timestamp` may lie in the past or the future. Defaults to 300. */
   toleranceSeconds?: number
   /** The clock, for tests. */
   now?: () => Date
@@ -63,7 +60,7 @@ export function openDelivery(
   const timestamp = readOnce(headers, 'webhook-timestamp')
   const signatures = readSignatures(headers)
   assertRecent(timestamp, options)
-  // A full stop parts id, timestamp and body. An id that has one would let part of one message's body pass for
+  // A full stop separates id, timestamp and body. If an id could contain one, part of one message's body could pass for
   // another's id.
   if (id.includes('.')) throw forged()
   return { keys, signed: join(`${id}.${timestamp}.`, payload), signatures }
@@ -77,8 +74,8 @@ export function acceptDelivery(payload: Payload, { signatures }: Delivery, diges
 }
 
 /**
- * For callers without types: a framework that parses JSON by itself is the commonest mistake, and deserves its own
- * words.
+ * Helps callers without types: a framework that parses JSON by itself is the most common mistake, so it has its own
+ * message.
  */
 function assertRaw(payload: unknown): void {
   if (typeof payload === 'string' || payload instanceof Uint8Array) return
@@ -88,7 +85,7 @@ function assertRaw(payload: unknown): void {
   )
 }
 
-/** Throws unless each is a secret of guiche, and there is one at least. */
+/** Throws unless there is at least one secret, and each is a secret of guiche. */
 export function decodeSecrets(secret: string | readonly string[]): Uint8Array[] {
   const keys = (typeof secret === 'string' ? [secret] : [...(secret ?? [])]).map(decodeSecret)
   if (keys.length === 0) throw new WebhookVerificationError('bad_secret', 'no secret was given')
@@ -99,8 +96,8 @@ function decodeSecret(secret: unknown): Uint8Array {
   if (typeof secret !== 'string' || secret === '')
     throw new WebhookVerificationError('bad_secret', 'the secret is not set')
   const encoded = secret.slice(SECRET_PREFIX.length)
-  // A lenient decoder skips what is not base64. A secret with a character lost would become another key, and every
-  // message look forged.
+  // A lenient decoder skips what is not base64. A secret that lost a character would then become another key, and every
+  // message would look forged.
   const isBase64 = encoded.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(encoded)
   if (secret.startsWith(SECRET_PREFIX) && isBase64)
     return Uint8Array.from(atob(encoded), (character) => character.charCodeAt(0))
@@ -113,7 +110,7 @@ function decodeSecret(secret: unknown): Uint8Array {
 function readOnce(headers: WebhookHeaders, name: string): string {
   const [value, ...more] = readHeader(headers, name)
   if (!value) throw new WebhookVerificationError('missing_header', `the header ${name} is missing`)
-  // Of two values one was signed and the other would be used: it is not for us to choose.
+  // One of the two values was signed and the other would be used. We must not choose between them.
   if (more.length > 0) throw new WebhookVerificationError('missing_header', `the header ${name} came more than once`)
   return value
 }
@@ -138,7 +135,7 @@ function assertRecent(
   timestamp: string,
   { toleranceSeconds = TOLERANCE_SECONDS, now = () => new Date() }: VerifyOptions,
 ): void {
-  // The bound on the length keeps it an exact number.
+  // The limit on its length keeps the number exact.
   if (!/^\d{1,15}$/.test(timestamp)) {
     throw new WebhookVerificationError('bad_timestamp', 'webhook-timestamp is not a whole number of seconds')
   }
@@ -176,8 +173,8 @@ function join(prefix: string, payload: Payload): Uint8Array {
 }
 
 /**
- * As text and not as decoded bytes, since base64 can write the same bytes in several ways. It takes as long wherever
- * they differ; the length is no secret.
+ * Compares the texts and not the decoded bytes, since base64 can write the same bytes in several ways. It takes equally
+ * long wherever they differ; the length is no secret.
  */
 function isSame(given: string, expected: string): boolean {
   let difference = given.length ^ expected.length
@@ -197,7 +194,8 @@ function parse(payload: string | Uint8Array): GuicheEvent {
 }
 
 /**
- * The signature shows that guiche wrote it, so fields are not examined again: what a later version adds comes through.
+ * The signature proves that guiche wrote the event, so its fields are not checked. Fields of later versions pass
+ * through.
  */
 function isEvent(content: unknown): content is GuicheEvent {
   return typeof content === 'object' && content !== null && !Array.isArray(content)

@@ -7,21 +7,24 @@ import { pollWith, waitUntilPaid, type WaitOptions } from './wait.ts'
 export type Deposits = {
   /**
    * Creates a charge to pay by Pix. A retry, also by this client itself, never creates a second one. With an
-   * `externalId` that holds for the same fields in every later call: it returns the charge that is PENDING or
-   * COMPLETED, and creates another one only after that one expired or was canceled.
+   * `externalId`, every later call with the same fields returns the charge that is PENDING or COMPLETED. It creates
+   * another one only after that one expired or was canceled.
    */
   create(deposit: CreateDepositBody, options?: CreateOptions): Promise<Created<NewCharge>>
-  /** Whether it is paid. A PENDING charge is first checked with the payment provider. */
+  /** Tells whether the deposit is paid. A PENDING charge is first checked with the payment provider. */
   get(paymentLinkId: string, options?: CallOptions): Promise<Charge>
-  /** Everything that is known of it, such as `expiresAt`, `paidAt` and `heldValue`. Checked like `get`. */
+  /**
+   * Returns all that is known of the deposit, such as `expiresAt`, `paidAt` and `heldValue`. Checks it as `get` does.
+   */
   retrieve(paymentLinkId: string, options?: CallOptions): Promise<Deposit>
-  /** Newest first. */
+  /** Lists deposits, newest first. */
   list(query?: ListDepositsQuery, options?: CallOptions): Pages<Deposit>
   cancel(paymentLinkId: string, options?: CallOptions): Promise<Deposit>
   /**
-   * Resolves when the charge is paid. Throws `payment_held` if another amount arrived, about which the operator
-   * decides: do not ask the payer to pay again. Throws `not_paid` if it expires or is canceled first, and `timeout`
-   * after `timeoutMs`. For a page or a script: what books orders should go by webhooks, which outlive the process.
+   * Resolves when the charge is paid. Throws `payment_held` if another amount arrived. The operator decides about it,
+   * so do not ask the payer to pay again. Throws `not_paid` if the charge expires or is canceled first, and `timeout`
+   * after `timeoutMs`. Use it for a page or a script. Programs that book orders should use webhooks, which outlive the
+   * process.
    */
   waitUntilPaid(paymentLinkId: string, options?: WaitOptions): Promise<Deposit>
 }
@@ -50,7 +53,7 @@ export function makeDeposits(call: Call): Deposits {
   }
 }
 
-/** A key is kept for a day, and hardly any order expires more often in one. */
+/** The server keeps a key for a day, and hardly any order expires more often in a day. */
 const MAX_RENEWALS = 10
 
 async function createDeposit(call: Call, body: CreateDepositBody, options: CreateOptions): Promise<Created<NewCharge>> {
@@ -63,13 +66,14 @@ async function createDeposit(call: Call, body: CreateDepositBody, options: Creat
   for (let turn = 0; turn <= MAX_RENEWALS; turn++) {
     const charge = await create(await keyOf(body, previousId))
     if (charge.status === 'PENDING' || charge.status === 'COMPLETED') return charge
-    // Nobody can pay it. The key of the next one follows from it, so that programs which renew at once renew once.
+    // Nobody can pay this charge. Its id determines the next key, so programs that renew at the same time create one
+    // charge.
     previousId = charge.id
   }
   return create()
 }
 
-/** The same for the same fields. Others get a key of their own, and the server decides by `externalId`. */
+/** Equal fields give an equal key. Other fields give another key, and then the server decides by `externalId`. */
 async function keyOf(body: CreateDepositBody, previousId: string): Promise<string> {
   const fields = Object.entries(body).filter(([, value]) => value !== undefined && value !== null)
   const text = JSON.stringify([fields.toSorted(([a], [b]) => (a < b ? -1 : 1)), previousId])

@@ -1,12 +1,12 @@
 import type { Deposit, ErrorCode } from './types.ts'
 
 /**
- * What only the client can tell. `network`: no answer came. `timeout`: none came in time. `unexpected_answer`: the
- * answer is not of guiche, perhaps of a proxy. `not_paid`: the charge that was waited for expired or was canceled.
+ * Codes that only the client sets. `network`: no answer came. `timeout`: none came in time. `unexpected_answer`: the
+ * answer is not from guiche, perhaps from a proxy. `not_paid`: the charge that was waited for expired or was canceled.
  */
 export type ClientErrorCode = 'network' | 'timeout' | 'unexpected_answer' | 'not_paid'
 
-/** A newer server may send a code that this version does not know: hence any string, after those that it does. */
+/** Any string is allowed, because a newer server may send a code that this version does not know. */
 export type GuicheErrorCode = ErrorCode | ClientErrorCode | (string & {})
 
 export type ErrorDetails = {
@@ -33,8 +33,8 @@ export class GuicheError extends Error {
   /** How often the request was sent. */
   readonly attempts: number
   /**
-   * With which the request was sent, if it creates something. Give it to the next call: if this one had its effect
-   * although no answer came, that call returns what it created.
+   * The key with which the request was sent, if it creates something. Give it to the next call: if this request took
+   * effect although no answer came, that call returns what it created.
    */
   readonly idempotencyKey: string | undefined
   /** With `external_id_taken`: the deposit that has the `externalId`. */
@@ -54,7 +54,7 @@ export class GuicheError extends Error {
     this.deposit = details.deposit
   }
 
-  /** The same request may succeed later. */
+  /** True if the same request may succeed later. */
   get isTransient(): boolean {
     const { code, status = 0 } = this
     // The provider's refusal comes as 502 and is final. A proxy's 502 has no code.

@@ -1,6 +1,8 @@
 import type { KnownEvent } from './types.ts'
 
-/** What a webhook carries. `event` tells which; in a `switch` over it, `data` has the type that belongs to the kind. */
+/**
+ * What a webhook carries. `event` names the kind; in a `switch` over it, `data` has the type that belongs to the kind.
+ */
 export type GuicheEvent = KnownEvent | OtherEvent
 
 /** The event of one kind, such as `EventOf<'DEPOSIT_REFUNDED'>`. */
@@ -10,8 +12,8 @@ export type EventOf<Kind extends KnownEvent['event']> = Extract<KnownEvent, { ev
 export type OtherEvent = { id: string; event: OtherKind; createdAt: string; data: Record<string, unknown> }
 
 /**
- * In truth any other string. TypeScript cannot say "every string but these", and a plain `string` would stay in every
- * branch of a `switch` and blur each `data`; so this is a pattern that no known kind fits. Compare with a kind newer
- * than this package as `String(event.event) === 'NEW_KIND'`.
+ * At run time this is any other string. TypeScript cannot say "every string but these". A plain `string` would stay in
+ * every branch of a `switch` and blur each `data`, so this is a pattern that no known kind fits. Compare with a kind
+ * newer than this package as `String(event.event) === 'NEW_KIND'`.
  */
 export type OtherKind = `another kind: ${string}`

@@ -7,8 +7,8 @@ type ExpressRequest = AsyncIterable<Uint8Array> & { headers: WebhookHeaders; bod
 type ExpressResponse = { status(code: number): { send(text: string): unknown } }
 
 /**
- * A handler of Express. Put it before any `app.use(express.json())`: it reads the body by itself, and also takes what
- * `express.raw` left. A body that was parsed is refused, with words that say so.
+ * An Express handler. Put it before any `app.use(express.json())`: it reads the body itself, and also takes what
+ * `express.raw` left. It refuses a parsed body with an answer that says so.
  *
  *     app.post('/webhooks', receiveWebhooks({ secret, onEvent: store }))
  */
@@ -22,7 +22,7 @@ export function receiveWebhooks(
 }
 
 async function answer(receive: Receive, request: ExpressRequest, response: ExpressResponse): Promise<void> {
-  // A parsed body is no bytes, and verification says what to do about it.
+  // A parsed body is not bytes. Verification refuses it with a message that says what to do.
   const body = (request.body ?? (await readBody(request))) as Uint8Array | undefined
   const { status, text } = await receive(body, request.headers)
   response.status(status).send(text)

@@ -17,7 +17,7 @@ type FastifyApp = {
 }
 
 /**
- * A plugin of Fastify. The body is left as it came on this route alone; all others keep their parser.
+ * A Fastify plugin. It leaves the body as it came on this route only; all other routes keep their parser.
  *
  *     app.register(receiveWebhooks({ path: '/webhooks', secret, onEvent: store }))
  */

@@ -14,36 +14,36 @@ export type GuicheOptions = {
   allowInsecureHttp?: boolean | undefined
   /** Used in place of the runtime's own `fetch`. */
   fetch?: typeof fetch
-  /** How long one attempt may take: 30,000 unless told. */
+  /** How long one attempt may take. Defaults to 30,000. */
   timeoutMs?: number | undefined
-  /** How long a failed request is sent again, counted from its first failure: 15,000 unless told. 0 turns it off. */
+  /** How long a failed request is sent again, counted from its first failure. Defaults to 15,000. 0 turns it off. */
   retryForMs?: number | undefined
-  /** Told of each failure after which the request is sent again. */
+  /** Gets each failure after which the request is sent again. */
   onRetry?: ((error: GuicheError) => void) | undefined
-  /** Gets a sentence when the server ignored a field, once for each. `console.warn` unless told. */
+  /** Gets a sentence when the server ignored a field, once for each. Defaults to `console.warn`. */
   onWarning?: (message: string) => void
 }
 
 export type CallOptions = {
   /** Ends the request and its retries. The promise then rejects with the signal's reason. */
   signal?: AbortSignal | undefined
-  /** For this call, in place of the client's. */
+  /** The `timeoutMs` of this call, in place of the client's. */
   timeoutMs?: number | undefined
 }
 
 export type CreateOptions = CallOptions & {
   /**
-   * Names what is to be created: the same key never creates a second one. Unless told, a deposit with an `externalId`
-   * has one that follows from its fields, so that a restart of your program cannot create a second one either. All else
-   * has a new one in each call.
+   * Names what is to be created: the same key never creates a second one. By default, the key of a deposit with an
+   * `externalId` follows from its fields, so that a restart of your program cannot create a second one either.
+   * Everything else gets a new key in each call.
    */
   idempotencyKey?: string | undefined
 }
 
 export type Created<Item> = Item & {
   /**
-   * True if it had been created before with this key: by an earlier call, or by an attempt of this one whose answer was
-   * lost. It may have changed since, so look at its `status`.
+   * True if this key had already created it, by an earlier call or by an attempt of this one whose answer was lost. It
+   * may have changed since, so look at its `status`.
    */
   replayed: boolean
 }
@@ -57,16 +57,16 @@ export type Call = <Name extends Id>(
   options?: CreateOptions,
 ) => Promise<Answer<Name>>
 
-/** As long as guiche itself may wait for a provider, and some more. */
+/** Somewhat longer than guiche itself may wait for a provider. */
 const TIMEOUT_MS = 30_000
 /** Longer than a restart of the server, with its shutdown and the recovery of its database. */
 export const RETRY_FOR_MS = 15_000
-/** Some ten attempts in that time: a server that is back is not asked seconds later. */
+/** Makes some ten attempts in that time, so that a server that is back is asked soon. */
 const PACE = { firstMs: 500, factor: 2, maxMs: 2_000 }
-/** Besides what carries an Idempotency-Key and what is not POST: repeating it changes nothing. */
+/** POST operations without an Idempotency-Key that may be repeated, because repeating them changes nothing. */
 const REPEATABLE: ReadonlySet<Id> = new Set<Id>(['cancelDeposit'])
 
-/** Ready to be sent any number of times. */
+/** A request that can be sent any number of times. */
 type Prepared = {
   url: string
   init: RequestInit
@@ -79,7 +79,7 @@ type Prepared = {
 export function makeCall(options: GuicheOptions): Call {
   const base = readBase(options)
   const { key, retryForMs = RETRY_FOR_MS, onRetry } = options
-  // Called without an object: some runtimes refuse their fetch as the method of another.
+  // `fetch` is called without an object, because some runtimes refuse their fetch as the method of another object.
   const send = options.fetch ?? ((...args: Parameters<typeof fetch>) => fetch(...args))
   const warnOnce = makeWarnings(options.onWarning)
 
@@ -87,7 +87,7 @@ export function makeCall(options: GuicheOptions): Call {
     const [method, path, takesKey] = OPERATIONS[name] as readonly [string, string, 'key'?]
     const { path: parts, query, body } = input as { path?: Values; query?: Values; body?: unknown }
     const headers: Record<string, string> = { authorization: `Bearer ${key}`, accept: 'application/json' }
-    // A redirected POST would arrive as GET, so a redirect is a wrong `url` and not followed.
+    // A redirected POST would arrive as GET. So a redirect means a wrong `url`, and is not followed.
     const init: RequestInit = { method, headers, redirect: 'manual' }
     const idempotencyKey = takesKey && (given.idempotencyKey ?? crypto.randomUUID())
     if (idempotencyKey !== undefined) headers['idempotency-key'] = asHeader(idempotencyKey)
@@ -106,15 +106,15 @@ export function makeCall(options: GuicheOptions): Call {
   }
 }
 
-/** A header takes bytes. Guiche reads those of a key as UTF-8. */
+/** A header takes bytes. This writes the text as UTF-8, which guiche expects of a key. */
 function asHeader(text: string): string {
   return String.fromCharCode(...new TextEncoder().encode(text))
 }
 
-/** A program has few bodies. Without a bound, names that users choose would fill the memory. */
+/** A program has few kinds of bodies. Without a limit, field names that users choose would fill the memory. */
 const MAX_WARNINGS = 100
 
-// A library has no log of its own, and this one tells a developer of a mistake.
+// A library has no log of its own, and this warning tells a developer of a mistake.
 // oxlint-disable-next-line no-console
 function makeWarnings(warn: GuicheOptions['onWarning'] = (message) => console.warn(message)) {
   const given = new Set<string>()
@@ -138,7 +138,7 @@ function readBase({ url, key, allowInsecureHttp }: GuicheOptions): string {
   return url.replace(/\/+$/, '')
 }
 
-/** Only reachable from this machine. The URL parser has lower-cased names and written out addresses. */
+/** True if only this machine can reach the host. The URL parser has lower-cased names and written out addresses. */
 function isLocal(host: string): boolean {
   return /^(127\.\d+\.\d+\.\d+|(.+\.)?localhost|\[::1\])$/.test(host)
 }
@@ -149,7 +149,7 @@ type Values = Record<string, string | number | undefined>
 function fill(path: string, parts: Values = {}): string {
   return path.replace(/\{(\w+)\}/g, (_, name: string) => {
     const part = parts[name]
-    // Nothing or dots would make it the address of another operation: the list in place of the one.
+    // An empty part or dots would give the address of another operation, such as the list instead of one item.
     if (part === undefined || /^\.{0,2}$/.test(String(part))) throw new TypeError(`${name} must be an id: "${part}"`)
     return encodeURIComponent(part)
   })
@@ -175,7 +175,7 @@ export async function withRetries<Result>(
   { retryForMs, isRepeatable, signal, onRetry }: Bounds,
   clock = CLOCK,
 ): Promise<Result> {
-  // From the first failure on: an attempt that took as long as it may has a second one too.
+  // The time counts from the first failure, so an attempt that took as long as it may is followed by a second one.
   let endsAtMs: number | undefined
   for (let turn = 0; ; turn++) {
     try {
@@ -191,13 +191,13 @@ export async function withRetries<Result>(
   }
 }
 
-/** False if another attempt could do harm, or is no use. */
+/** Returns false if another attempt could do harm, or is of no use. */
 export function isWorthRetrying(error: GuicheError, isRepeatable: boolean): boolean {
-  // The limit refuses before anything is done. After all else a request may have had its effect.
+  // The rate limit refuses before anything is done. After any other failure the request may have taken effect.
   return error.isTransient && (isRepeatable || error.code === 'rate_limited')
 }
 
-/** Undefined if the time that is left is too short. The last attempt is at its end. */
+/** Returns undefined if too little time is left. The last attempt is at the end of that time. */
 function retryInMs(error: GuicheError, turn: number, leftMs: number): number | undefined {
   const retryAfterMs = (error.retryAfterSeconds ?? 0) * 1000
   // Written with `!`, so that a `retryForMs` of NaN means no retry, and not retries without end.
@@ -221,7 +221,7 @@ async function attempt(send: typeof fetch, prepared: Prepared, attempts: number)
   }
 }
 
-/** Node says only "fetch failed", and what happened in the cause. */
+/** Node's message is only "fetch failed"; the cause says what happened. */
 function reasonOf(error: unknown): string {
   const { message, cause } = error as Error
   return cause instanceof Error ? `${message} (${cause.message || cause.name})` : message
@@ -259,7 +259,7 @@ function parse(text: string): Content | undefined {
   }
 }
 
-/** Guiche sends seconds. A date, which a proxy may send, is left out: the pause then grows as without it. */
+/** Guiche sends seconds. A proxy may send a date, which is ignored: the pause then grows as without it. */
 function readSeconds(text: string | null): number | undefined {
   return text !== null && /^\d{1,9}$/.test(text) ? Number(text) : undefined
 }

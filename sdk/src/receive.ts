@@ -6,8 +6,8 @@ import { verifyAsync } from './verify-async.ts'
 
 export type Receiver = {
   /**
-   * The `whsec_…` of the webhook. With a list, any one of them is enough. A function is asked at each delivery, for
-   * secrets that are not there yet when the program is built or loaded.
+   * The `whsec_…` of the webhook. With a list, any one of them is enough. A function is called at each delivery, for
+   * secrets that do not exist yet when the program is built or loaded.
    */
   secret: Secret | (() => Secret)
   /**
@@ -15,14 +15,14 @@ export type Receiver = {
    * and the event is sent again.
    */
   onEvent(event: GuicheEvent): void | Promise<void>
-  /** Gets what `onEvent` threw, which the answer does not show. `console.error` unless told. */
+  /** Gets what `onEvent` threw, which the answer does not show. Defaults to `console.error`. */
   onError?(error: unknown): void
-  /** How far the time of signing may lie from this machine's clock: 300 unless told. */
+  /** How far the time of signing may lie from this machine's clock. Defaults to 300. */
   toleranceSeconds?: number
 }
 type Secret = string | readonly string[]
 
-/** `text` says why it was refused, and is empty otherwise. */
+/** `text` says why the delivery was refused, and is empty otherwise. */
 export type Verdict = { status: 204 | 400 | 413 | 500; text: string }
 /** `payload` is undefined if the body was too large. */
 export type Receive = (payload: string | Uint8Array | undefined, headers: WebhookHeaders) => Promise<Verdict>
@@ -30,7 +30,7 @@ export type Receive = (payload: string | Uint8Array | undefined, headers: Webhoo
 /** Events have about 500 bytes. Anybody can post to a webhook, and the signature is checked after the last byte. */
 export const MAX_BODY_BYTES = 64 * 1024
 
-/** Throws if the secret is none: the program then fails at its start, and not at its first delivery. */
+/** Throws if the secret is invalid: the program then fails at its start, and not at its first delivery. */
 export function makeReceive({ secret, onEvent, onError = logError, toleranceSeconds }: Receiver): Receive {
   if (typeof secret !== 'function') decodeSecrets(secret)
   const options = toleranceSeconds === undefined ? {} : { toleranceSeconds }
@@ -58,7 +58,7 @@ export function makeReceive({ secret, onEvent, onError = logError, toleranceSeco
 }
 
 function logError(error: unknown): void {
-  // Without `onError` there is no other place for it, and in silence nobody would know why events are repeated.
+  // Without `onError` there is no other place for the error, and nobody would know why events are repeated.
   // oxlint-disable-next-line no-console
   console.error('a webhook of guiche could not be received:', error)
 }
@@ -72,7 +72,7 @@ export function makeReceiveRequest(receiver: Receiver): (request: Request) => Pr
   }
 }
 
-/** The bytes as they came, or undefined if there are too many. */
+/** Returns the bytes as they came, or undefined if there are too many. */
 export async function readBody(chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array | undefined> {
   const body = new Uint8Array(MAX_BODY_BYTES)
   let length = 0
@@ -84,7 +84,7 @@ export async function readBody(chunks: AsyncIterable<Uint8Array>): Promise<Uint8
   return body.subarray(0, length)
 }
 
-/** Not every runtime can go through a stream by `for await`. */
+/** Not every runtime can read a stream with `for await`. */
 async function* chunksOf(stream: ReadableStream<Uint8Array> | null): AsyncGenerator<Uint8Array> {
   const reader = stream?.getReader()
   if (!reader) return

@@ -8,7 +8,7 @@ export type Refunds = {
   /** Sends money of a paid deposit back: all that is left unless `value` says less. A retry never refunds twice. */
   create(paymentLinkId: string, refund?: RefundDepositBody, options?: CreateOptions): Promise<Created<Refund>>
   get(paymentLinkId: string, refundId: string, options?: CallOptions): Promise<Refund>
-  /** Those of one deposit, newest first. */
+  /** Lists the refunds of one deposit, newest first. */
   list(paymentLinkId: string, query?: ListRefundsQuery, options?: CallOptions): Pages<Refund>
 }
 

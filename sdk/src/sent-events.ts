@@ -4,17 +4,19 @@ import type { Call, CallOptions } from './http.ts'
 import { pagesFrom, type Pages } from './pages.ts'
 import type { DeliveryAttempt, Event } from './types.ts'
 
-/** The event as a webhook carries it, so that one handler takes both, and what became of its deliveries. */
+/**
+ * The event as a webhook carries it, so that one handler takes both. `deliveries` says what became of its deliveries.
+ */
 export type SentEvent = GuicheEvent & Pick<Event, 'deliveries'>
 
 export type SentEvents = {
-  /** Newest first, unless `order` is `asc`. */
+  /** Lists events, newest first unless `order` is `asc`. */
   list(query?: ListEventsQuery, options?: CallOptions): Pages<SentEvent>
-  /** With the newest attempts to deliver it. */
+  /** Returns the event with the newest attempts to deliver it. */
   get(eventId: string, options?: CallOptions): Promise<{ event: SentEvent; attempts: DeliveryAttempt[] }>
-  /** Sends it again. Tells how many deliveries were queued. */
+  /** Sends the event again. Returns how many deliveries were queued. */
   resend(eventId: string, to?: ResendEventBody, options?: CallOptions): Promise<number>
-  /** Sends again all that failed, or all since a time. Tells how many deliveries were queued. */
+  /** Sends again all that failed, or all since a time. Returns how many deliveries were queued. */
   resendMany(which: ResendEventsBody, options?: CallOptions): Promise<number>
 }
 

@@ -3,7 +3,7 @@ import type { GuicheEvent } from './events.ts'
 
 const HMAC = { name: 'HMAC', hash: 'SHA-256' }
 
-/** `verify` for every runtime: by WebCrypto, which answers with a promise. */
+/** Does what `verify` does, but in every runtime: by WebCrypto, which answers with a promise. */
 export async function verifyAsync(
   payload: Payload,
   headers: WebhookHeaders,
@@ -20,7 +20,7 @@ async function digest(key: Uint8Array, signed: Uint8Array): Promise<string> {
   return btoa(String.fromCharCode(...new Uint8Array(await crypto.subtle.sign('HMAC', imported, unshared(signed)))))
 }
 
-/** Only compilers from TypeScript 5.7 on know the type, so it stays out of the declarations. */
+/** Only compilers from TypeScript 5.7 on know `Uint8Array<ArrayBuffer>`, so it stays out of the declarations. */
 function unshared(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   return bytes as Uint8Array<ArrayBuffer>
 }

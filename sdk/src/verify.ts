@@ -13,13 +13,13 @@ export type { EventOf, GuicheEvent, OtherEvent, OtherKind } from './events.ts'
  * Returns the event if it comes from the guiche that holds one of the secrets, and was signed just now; throws a
  * `WebhookVerificationError` otherwise.
  *
- * `payload` must be the body as it came over the wire. The signature is over bytes: a body that was parsed and made
- * into JSON again differs in a space, an escape or the writing of a number, and a genuine message then looks forged.
- * With several secrets, any one of them is enough.
+ * `payload` must be the body as it came over the wire. The signature is over bytes. A body that was parsed and made
+ * into JSON again differs in a space, an escape or the form of a number, so a genuine message looks forged. With
+ * several secrets, any one of them is enough.
  *
  * It needs `node:crypto`, which Node, Bun and Deno have. `verifyAsync` does the same everywhere.
  *
- * What the signature cannot tell is whether the message came before: remember `webhook-id`, and do each only once.
+ * The signature cannot tell whether the message came before: remember `webhook-id`, and process each only once.
  */
 export function verify(
   payload: Payload,
@@ -36,7 +36,7 @@ export function verify(
 type Hmac = { update(data: Uint8Array): Hmac; digest(encoding: 'base64'): string }
 type Crypto = { createHmac(algorithm: 'sha256', key: Uint8Array): Hmac }
 
-/** At the first use and not by an import, with which the whole package could not be loaded at the edge. */
+/** Loads node:crypto at the first use. With an import, edge runtimes could not load the package at all. */
 function loadCrypto(): Crypto {
   const { process } = globalThis as { process?: { getBuiltinModule?(name: string): unknown } }
   const crypto = process?.getBuiltinModule?.('node:crypto')

@@ -5,13 +5,13 @@ import type { Deposit } from './types.ts'
 export type WaitOptions = {
   /** Ends the waiting. The promise then rejects with the signal's reason. */
   signal?: AbortSignal | undefined
-  /** How long to wait at most: until the charge expires unless told. */
+  /** How long to wait at most. By default, until the charge expires. */
   timeoutMs?: number | undefined
-  /** The pause before the second question: 1,000 unless told. Later ones grow to 15 seconds. */
+  /** The pause before the second question. Defaults to 1,000. Later pauses grow to 15 seconds. */
   intervalMs?: number | undefined
 }
 
-/** The states of one deposit as they become known. It ends when the signal aborts. */
+/** Yields the states of one deposit as they become known, until the signal aborts. */
 export type Watch = (paymentLinkId: string, signal: AbortSignal) => AsyncIterable<Deposit>
 
 /** No charge lives longer than a day; the hour is for clocks that differ. A timer also takes no more than 24 days. */
@@ -21,7 +21,7 @@ const MAX_INTERVAL_MS = 15_000
 const INTERVAL_MS = 1_000
 const FACTOR = 1.3
 
-/** Knows nothing of how the states arrive: another source of them, such as a stream of events, is another `Watch`. */
+/** Does not know how the states arrive: another source of them, such as a stream of events, is another `Watch`. */
 export async function waitUntilPaid(
   watch: Watch,
   paymentLinkId: string,
@@ -47,7 +47,7 @@ export async function waitUntilPaid(
   }
 }
 
-/** Asks again and again. What may be better at the next question is no reason to give up. */
+/** Asks again and again. Retries transient errors. */
 export function pollWith(
   read: (paymentLinkId: string, signal: AbortSignal) => Promise<Deposit>,
   firstMs = INTERVAL_MS,

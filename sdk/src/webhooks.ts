@@ -8,7 +8,7 @@ import type { Webhook, WebhookTest } from './types.ts'
  * webhook. A repeated `rotateSecret` would end the secret that receivers still have.
  */
 export type Webhooks = {
-  /** All of them: an account has few. */
+  /** Returns all webhooks at once: an account has few. */
   list(options?: CallOptions): Promise<Webhook[]>
   /** Store `secret`: it is shown only here. */
   create(webhook: CreateWebhookBody, options?: CallOptions): Promise<Operations['createWebhook']['answer']>
@@ -22,7 +22,9 @@ export type Webhooks = {
   delete(webhookId: string, options?: CallOptions): Promise<void>
   /** Sends a `WEBHOOK_TEST` now, and tells what the receiver answered. */
   test(webhookId: string, options?: CallOptions): Promise<WebhookTest>
-  /** Store `secret`: it is shown only here. The old one signs too for a day, unless `overlapSeconds` says otherwise. */
+  /**
+   * Store `secret`: it is shown only here. The old one also signs for a day, unless `overlapSeconds` says otherwise.
+   */
   rotateSecret(
     webhookId: string,
     rotation?: RotateWebhookSecretBody,

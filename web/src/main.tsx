@@ -4,7 +4,7 @@ import { setNonce } from 'get-nonce'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import './style.css'
-// Follows the system's theme on every page.
+// This module follows the system's theme on every page.
 import './base/theme.ts'
 import { setAuthHandlers, trackActivity } from './base/api.ts'
 import { trackNetwork } from './base/connection.ts'
@@ -19,7 +19,7 @@ if (nonce) setNonce(nonce)
 trackActivity()
 trackNetwork()
 setAuthHandlers({ signedOut: () => leaveToSignIn(router.state.location.href) })
-// Requested at once, not only when the code that needs it has loaded.
+// Requests the session at once, and not only when the code that needs it has loaded.
 void queryClient.prefetchQuery(sessionQuery)
 
 const root = document.querySelector('#root')

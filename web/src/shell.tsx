@@ -65,7 +65,7 @@ export function Shell({ navigation }: { navigation: readonly NavEntry[] }) {
   )
 }
 
-/** The page keeps what it has while the server is out of reach, so it says how old that is. */
+/** Says how old the page is, because it keeps what it has while the server is out of reach. */
 function ConnectionBar() {
   const t = useTexts()
   const { time } = useFormat()

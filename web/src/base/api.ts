@@ -52,7 +52,7 @@ export function del<T>(path: string): Promise<T> {
   return call(API_ROOT + path, 'DELETE')
 }
 
-/** Sign-in routes. A library answers them, without our envelope. */
+/** Calls the sign-in routes. A library answers them, without our envelope. */
 export const auth = {
   get: <T>(path: string, query: Query = {}): Promise<T> => call(`${API_ROOT}/auth/${path}${queryText(query)}`, 'GET'),
   post: <T>(path: string, body: object = {}): Promise<T> => call(`${API_ROOT}/auth/${path}`, 'POST', body),
@@ -64,8 +64,8 @@ export function fileUrl(path: string, query: Query = {}): string {
 }
 
 /**
- * One per filled-in form. Keep it while the same request is retried; take a new one when the form changes or has
- * succeeded. A timeout and a second click then cannot create two. (randomUUID exists on secure pages only.)
+ * Makes the key of one filled-in form. Keep it while the same request is retried; take a new one when the form changes
+ * or has succeeded. Then a timeout and a second click cannot create two. (randomUUID exists on secure pages only.)
  */
 export function newIdempotencyKey(): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('')
@@ -82,7 +82,7 @@ export function setAuthHandlers(given: Partial<AuthHandlers>): void {
   Object.assign(authHandlers, given)
 }
 
-/** The user closed the password dialog: nothing happened, so there is nothing to report. */
+/** True if the user closed the password dialog: nothing happened, so there is nothing to report. */
 export function isCanceled(error: unknown): boolean {
   return error instanceof ApiError && error.code === 'reauthentication_canceled'
 }
@@ -113,7 +113,7 @@ async function exchange<T>(url: string, method: string, body: object | undefined
   const timeout = AbortSignal.timeout(options.timeoutMs ?? TIMEOUT_MS)
   const headers: Record<string, string> = { accept: 'application/json' }
   if (body) headers['content-type'] = 'application/json'
-  // Background refreshes must not keep the session of a user who has left.
+  // Background refreshes must not keep a session alive after its user has left.
   if (Date.now() - lastActivityMs > UNATTENDED_AFTER_MS) headers['guiche-unattended'] = 'true'
   if (options.idempotencyKey) headers['idempotency-key'] = options.idempotencyKey
   let response: Response
@@ -126,7 +126,7 @@ async function exchange<T>(url: string, method: string, body: object | undefined
       ...(body && { body: JSON.stringify(body) }),
     })
   } catch (error) {
-    // The caller aborted: not a failure.
+    // The caller aborted, which is not a failure.
     if (options.signal?.aborted) throw error
     if (!timeout.aborted) noteSilence()
     throw new ApiError(0, timeout.aborted ? 'timeout' : 'unreachable', 'The server did not answer')
@@ -137,7 +137,7 @@ async function exchange<T>(url: string, method: string, body: object | undefined
 
 async function readAnswer<T>(response: Response): Promise<T> {
   const answer = (await response.json().catch(() => undefined)) as Record<string, unknown> | null | undefined
-  // What each path answers is in contract/types.ts.
+  // contract/types.ts declares what each path answers.
   if (response.ok && answer !== undefined && answer?.['success'] !== false) return answer as T
   const text = [answer?.['error'], answer?.['message']].find((value) => typeof value === 'string')
   const retryAfter = Number(response.headers.get('retry-after') ?? Number.NaN)

@@ -1,6 +1,6 @@
 import { makeStore } from './store.ts'
 
-// Whether the server can be reached. base/api.ts reports each answer, and each request without one.
+// Tells whether the server can be reached. base/api.ts reports each answer, and each request without one.
 
 let answeredMs = Date.now()
 const lostMs = makeStore<number | undefined>(undefined)
@@ -21,7 +21,7 @@ export function trackNetwork(): void {
   addEventListener('online', () => lostMs.set(undefined))
 }
 
-/** While there is no connection: the time of the last answer, which is how old the page may be. */
+/** Without a connection, returns the time of the last answer, which is how old the page may be. */
 export function useLostSince(): number | undefined {
   return lostMs.use()
 }

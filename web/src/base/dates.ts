@@ -48,7 +48,7 @@ export function logTimeText(iso: string, language: Language): string {
   return format(language, { day: 'numeric', month: 'short', ...time }, iso)
 }
 
-/** To the second, with the zone: for titles. */
+/** A time to the second, with the zone, for titles. */
 export function preciseText(iso: string, language: Language): string {
   return format(language, { dateStyle: 'long', timeStyle: 'long' }, iso)
 }
@@ -91,7 +91,7 @@ export function dayOf(at: Date): string {
 export function startOfDayIso(day: string): string | undefined {
   const midnightMs = Date.parse(`${day}T00:00:00Z`)
   if (Number.isNaN(midnightMs)) return undefined
-  // Searched, not calculated: with summer time a day may start at one o'clock.
+  // The start is searched and not calculated, because with summer time a day may start at one o'clock.
   for (let halfHours = -MAX_OFFSET_HALF_HOURS; halfHours <= MAX_OFFSET_HALF_HOURS; halfHours++) {
     const at = new Date(midnightMs + halfHours * (HOUR_MS / 2))
     if (dayOf(at) >= day) return at.toISOString()

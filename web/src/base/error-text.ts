@@ -41,7 +41,7 @@ const useKnown = translations({
   unexpected: ['Ocorreu um erro inesperado nesta página.', 'An unexpected error occurred on this page.'],
 })
 
-/** Known codes in the reader's language; others with the server's text. */
+/** Explains known codes in the reader's language, and others with the server's text. */
 export function useErrorText(): (error: unknown) => string {
   const known = useKnown()
   const codes = useCodeTexts()

@@ -22,7 +22,7 @@ export function translations<const T extends Texts>(texts: T): () => InOneLangua
   return () => all[useLanguage()]
 }
 
-/** For a text that is not in a table of its component. */
+/** Chooses the language of a text that is not in a table of its component. */
 export function usePair(): (pair: Pair) => string {
   const index = useLanguage() === 'en' ? 1 : 0
   return (pair) => pair[index]
@@ -63,7 +63,7 @@ function chosen(): Language | undefined {
   return text !== null && text in LANGUAGES ? (text as Language) : undefined
 }
 
-/** As on the payment page: English for those who prefer neither. */
+/** Falls back to English for those who prefer neither, as on the payment page. */
 function preferred(): Language {
   for (const tag of navigator.languages) {
     if (tag.toLowerCase().startsWith('pt')) return 'pt-BR'

@@ -21,7 +21,7 @@ export const queryClient = new QueryClient({
   },
 })
 
-/** After a change: what is shown of these keys, and of those that start with them, loads again. */
+/** Reloads what is shown of these keys, and of those that start with them. Call it after a change. */
 export async function refresh(...keys: readonly QueryKey[]): Promise<void> {
   await Promise.all(keys.map((queryKey) => queryClient.invalidateQueries({ queryKey })))
 }
@@ -104,7 +104,7 @@ function makeTrail(list: string) {
     set(page: number, cursor: string | null): void {
       sessionStorage.setItem(key, JSON.stringify({ ...read(), [page]: cursor }))
     },
-    /** The first page where a URL was opened in a new tab. */
+    /** Returns the first page if the URL was opened in a new tab. */
     before(page: number): [page: number, cursor: string | null] {
       const cursor = page === 2 ? null : read()[page - 1]
       return cursor === undefined || cursor === null ? [1, null] : [page - 1, cursor]

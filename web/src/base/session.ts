@@ -27,8 +27,8 @@ export function useService(): Service {
 let isLeaving = false
 
 /**
- * The session has ended. Redirects once, though every request of the page fails: a second redirect would cut the first
- * one off.
+ * Redirects after the session has ended. Every request of the page then fails, but a second redirect would cut the
+ * first one off.
  */
 export function leaveToSignIn(to: string): void {
   if (!isLeaving) leave(`/sign-in?${new URLSearchParams({ to, done: 'session' })}`)
@@ -43,7 +43,7 @@ export async function signOut(): Promise<void> {
   leave('/sign-in')
 }
 
-/** Returns the language and the theme, which stay: they are the browser's, and not the person's. */
+/** Returns the language and the theme, which stay: they belong to the browser, and not to the person. */
 function clearStorage(): [name: string, value: string][] {
   try {
     sessionStorage.clear()

@@ -1,6 +1,6 @@
 import { makeStore, remember, remembered } from './store.ts'
 
-// index.html reads it too, to set the theme before the first paint.
+// index.html reads this entry too, to set the theme before the first paint.
 const NAME = 'guiche.theme'
 const system = matchMedia('(prefers-color-scheme: dark)')
 const theme = makeStore(remembered(NAME) ?? 'system')
@@ -12,7 +12,7 @@ export function useTheme(): string {
   return theme.use()
 }
 
-/** What is on the screen now, for charts. */
+/** True if the page is dark now. Charts need to know this. */
 export function useIsDark(): boolean {
   return isDark.use()
 }

@@ -28,7 +28,7 @@ export function AuthLayout(props: { title: string; text?: ReactNode; below?: Rea
   useTitle(title)
   const place = useRef<HTMLElement>(null)
   const hasFocused = useRef(false)
-  // Once: a form may appear after its data, and a later render must not take the focus from the reader.
+  // Focuses once: a form may appear after its data, and a later render must not take the focus from the reader.
   useEffect(() => {
     hasFocused.current ||= focusField(place.current, { prefersEmpty: true })
   })
@@ -88,7 +88,7 @@ export function BackToSignIn() {
 }
 
 type EmailProps = Pick<InputProps, 'value' | 'onChange'> & {
-  /** Why it cannot be changed. */
+  /** Says why the e-mail cannot be changed. */
   lockedBy?: string
 }
 
@@ -118,7 +118,7 @@ export function ConfirmationLink({ link }: { link: string }) {
   )
 }
 
-/** Once the session is open: to the page that asked for it, or to the home page. */
+/** Call it when the session is open. It goes to the page that asked for the sign-in, or to the home page. */
 export function useAfterSignIn(): () => Promise<void> {
   const router = useRouter()
   const { to } = useSearch({ strict: false })

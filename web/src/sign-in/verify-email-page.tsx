@@ -97,7 +97,7 @@ function AskForm() {
   const send = useMutation({
     mutationFn: () => auth.post<{ confirmationLink?: string }>('send-verification-email', { email: email.trim() }),
   })
-  // Where money is real, no link is made that a reader of the log could open.
+  // In live mode without a mail server no link is made, because a reader of the log could open it.
   if (!sendsMail && mode === 'live') return <Notice tone="mark">{t.none}</Notice>
   if (send.data?.confirmationLink) return <ConfirmationLink link={send.data.confirmationLink} />
   return (

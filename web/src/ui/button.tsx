@@ -60,7 +60,7 @@ export function buttonClass({ kind = 'secondary', size = 'normal' }: Look): stri
   return `${SHAPE} ${SIZES[size]} ${KINDS[kind]}`
 }
 
-/** Only an icon; `label` says what it does. */
+/** A button with only an icon; `label` says what it does. */
 export function IconButton({ label, className = '', ...rest }: ButtonProps & { label: string }) {
   return (
     <button
@@ -84,7 +84,7 @@ export function Spinner({ className = 'size-5' }: { className?: string }) {
 
 type AskingProps = Omit<ComponentProps<typeof Button>, 'onClick' | 'isBusy'>
 
-/** Asks the server for something: busy meanwhile, and a refusal is a toast. */
+/** Asks the server for something. It is busy meanwhile, and shows a refusal as a toast. */
 export function ActionButton({ onAction, ...rest }: AskingProps & { onAction: () => Promise<unknown> }) {
   const action = useMutation({ mutationFn: onAction, onError: toast.bad })
   return <Button {...rest} isBusy={action.isPending} onClick={() => action.mutate()} />

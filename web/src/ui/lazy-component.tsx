@@ -13,8 +13,8 @@ const RELOADED = 'reloaded for a new build'
 
 /**
  * A component that is loaded when it is first shown. While the server is out of reach the failure is shown in its
- * place, with a button to retry, and it is retried once the browser is online again. Not Suspense: it delays content
- * by up to 300 ms.
+ * place, with a button to retry, and it is retried once the browser is online again. It does not use Suspense, which
+ * delays content by up to 300 ms.
  *
  *     const Page = lazyComponent(() => import('./page.tsx'), 'Page')
  */
@@ -53,7 +53,7 @@ export function lazyComponent<Module extends Components<Name>, Name extends stri
     // A dialog has no place of its own on the page, so its failure is a dialog too.
     return props.onClose ? <FailureDialog onClose={props.onClose}>{shown}</FailureDialog> : shown
   }
-  // The router waits for it, and must go on to the component that shows the failure.
+  // The router waits for this promise. It never rejects, so the router goes on to the component that shows the failure.
   const preload = () => fetchOnce().catch(() => undefined)
   return Object.assign(LazyComponent as unknown as Module[Name], { preload })
 }
@@ -61,7 +61,7 @@ export function lazyComponent<Module extends Components<Name>, Name extends stri
 type Props = { onClose?: () => void }
 type Components<Name extends string> = { readonly [N in Name]: (props: never) => ReactNode }
 
-/** If the server answers, the file is of an older build and gone: the document is reloaded, once. */
+/** If the server answers, the file belongs to an older build and is gone. Then this reloads the document, once. */
 async function explain(failure: unknown): Promise<never> {
   const answer = await get('/me').catch((reason: unknown) => reason)
   if (answer instanceof ApiError && answer.status === 0) throw answer

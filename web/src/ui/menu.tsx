@@ -14,7 +14,7 @@ export function Menu({ trigger, items }: { trigger: ReactNode; items: readonly M
   return (
     <Radix.Root modal={false}>
       <Radix.Trigger asChild>{trigger}</Radix.Trigger>
-      {/* Inside the page's content: outside of it there is no landmark. */}
+      {/* The menu is inside the page's content, because outside of it there is no landmark. */}
       <Radix.Portal container={document.getElementById('content')}>
         <Radix.Content
           align="end"

@@ -13,7 +13,7 @@ export function Page(props: {
   /** The parent page, such as the list of a single deposit. */
   back?: { to: string; label: string }
   isNarrow?: boolean
-  /** What the page is about: its failure replaces the content. */
+  /** The query that the page is about: its failure replaces the content. */
   query?: { data?: unknown; error: Error | null; refetch: () => unknown }
   children: ReactNode
 }) {
@@ -145,7 +145,7 @@ export function Skeleton({ className = 'h-4 w-24' }: { className?: string }) {
 
 type StateProps = { title: ReactNode; text?: ReactNode; action?: ReactNode; icon?: Icon }
 
-/** Nothing here yet: says what will be, and how to start. */
+/** Says that nothing is here yet, what will be, and how to start. */
 export function Empty({ title, text, action, icon: StateIcon }: StateProps) {
   return (
     <div className="flex flex-col items-center px-6 py-14 text-center">
@@ -161,7 +161,7 @@ export function Empty({ title, text, action, icon: StateIcon }: StateProps) {
   )
 }
 
-/** Loading failed: why, and a button to retry. */
+/** Says why loading failed, and has a button to retry. */
 export function Failure({ error, onRetry }: { error: unknown; onRetry?: (() => void) | undefined }) {
   const t = useTexts()
   const errorText = useErrorText()

@@ -21,7 +21,7 @@ const shown = makeStore<readonly Shown[]>([])
 let lastId = 0
 
 /**
- * `toast.good(t.saved)`, `toast.bad(error)`: for results that have no place of their own on the page. A later one
+ * `toast.good(t.saved)`, `toast.bad(error)`: for results that have no place of their own on the page. A later toast
  * `about` the same thing replaces it.
  */
 export const toast = {

@@ -2,14 +2,14 @@ import type { Deposit, DepositHistory } from '../../contract/types.ts'
 
 type Refunded = Pick<DepositHistory, 'deposit' | 'refunds'>
 
-/** False while money for it is held or was kept: another payment would be a second one. */
+/** Returns false if money for the deposit is held or was kept: another payment would be a second one. */
 export function isPayable({ status, heldValue, keptValue }: Deposit): boolean {
   return status === 'PENDING' && heldValue === 0 && keptValue === 0
 }
 
 /**
- * The share of the fee that a refund returns, where the service returns fees: the share of everything refunded, half a
- * cent rounded up, minus what was returned before. The server computes the same.
+ * Computes how much of the fee a refund returns, if the service returns fees. This is the share of everything refunded,
+ * half a cent rounded up, minus what was returned before. The server computes the same.
  */
 export function returnedFeeCents({ deposit, refunds }: Refunded, cents: number): number {
   const made = refunds.filter((refund) => refund.status !== 'FAILED' && refund.madeBy !== 'provider')

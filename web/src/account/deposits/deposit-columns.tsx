@@ -49,7 +49,7 @@ export function depositCard(deposit: Deposit) {
   )
 }
 
-/** Its status, and whether it was refunded or money for it is held. */
+/** Shows the status of a deposit, and whether it was refunded or money for it is held. */
 export function DepositStatus({ deposit }: { deposit: Deposit }) {
   const t = useTexts()
   const { status, refundedValue, heldValue, keptValue, value } = deposit

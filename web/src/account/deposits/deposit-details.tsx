@@ -55,7 +55,7 @@ export function Amounts({ deposit, refunds }: { deposit: Deposit; refunds: reado
     .reduce((sum, refund) => sum + refund.returnedFee, 0)
   const hasEnded = deposit.status === 'EXPIRED' || deposit.status === 'CANCELED'
   const isUnpaid = hasEnded && heldValue === 0 && keptValue === 0
-  // Two amounts only where the payer bears the fee.
+  // If the payer bears the fee, there are two amounts.
   const asked =
     value === originalValue
       ? [{ name: t.value, value: <Money cents={value} /> }]

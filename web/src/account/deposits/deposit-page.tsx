@@ -74,7 +74,7 @@ const useTexts = translations({
   ],
 })
 
-/** The page polls while something may still change, and it is visible. */
+/** The page polls while it is visible and something may still change. */
 const POLL_MS = 3_000
 
 export function DepositPage() {
@@ -188,7 +188,7 @@ function Loaded(props: { history: DepositHistory; onChange: () => void; back: { 
   )
 }
 
-/** Tells how a refund ended that was under way when the page last looked. */
+/** Shows how a refund ended that was in progress when the page last looked. */
 function useRefundToasts(refunds: readonly Refund[]): void {
   const t = useTexts()
   const underWay = useRef(new Set<string>())
@@ -220,7 +220,7 @@ function HeldNotice({ deposit: { status, value, heldValue, keptValue } }: { depo
   )
 }
 
-/** Asks the provider, for a shop with the payer on the phone. */
+/** Asks the provider now, because a shop may have the payer on the phone. */
 function CheckNow({ paymentLinkId, onChecked }: { paymentLinkId: string; onChecked: () => void }) {
   const t = useTexts()
   const check = async () => {
@@ -243,7 +243,7 @@ function CancelDialog(props: { paymentLinkId: string; onClose: () => void; onCha
       text={t.cancelText}
       action={t.cancelAction}
       isDanger
-      // After a refusal too: it may have been paid meanwhile.
+      // Reloads after a refusal too, because the deposit may have been paid meanwhile.
       onSend={() => post(`/deposit/${props.paymentLinkId}/cancel`).finally(props.onChange)}
       onClose={props.onClose}
       errorText={useDepositErrorText()}

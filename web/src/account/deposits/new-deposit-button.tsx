@@ -12,7 +12,7 @@ const useTexts = translations({
 
 const NewDepositDialog = lazyComponent(() => import('./new-deposit.tsx'), 'NewDepositDialog')
 
-/** A suspended account cannot make deposits: better said before the form than after it. */
+/** A suspended account cannot make deposits. The button says so before the user fills in a form. */
 export function NewDepositButton({ kind = 'primary' }: { kind?: 'primary' | 'secondary' }) {
   const t = useTexts()
   const id = useId()

@@ -64,7 +64,7 @@ export function NewDepositDialog({ onClose }: { onClose: () => void }) {
   )
 }
 
-// They are seconds, within the server's bounds.
+// These are seconds, within the server's limits.
 const EXPIRIES = [300, 900, 1_800, 3_600, 21_600, 86_400]
 
 type FormProps = { onClose: () => void; onMade: (made: NewCharge) => void }

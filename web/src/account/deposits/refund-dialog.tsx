@@ -86,12 +86,13 @@ export function RefundDialog({ history, onClose, onRefunded }: Props) {
     const path = `/deposit/${history.deposit.paymentLinkId}/refund`
     const body = { value: cents, reason: reason || null }
     const { id, status } = (await post<{ refund: Refund }>(path, body, { idempotencyKey })).refund
-    // A failed refund is a refusal to the user, and the same key would return it again.
+    // To the user, a failed refund is a refusal. A new attempt needs a new key, because this one would return the
+    // failed refund.
     if (status === 'FAILED') {
       setKey(newIdempotencyKey())
       throw new ApiError(200, 'refund_failed', t.failed)
     }
-    // The page replaces it when the bank has answered.
+    // The page replaces this toast when the bank has answered.
     toast.good(status === 'DONE' ? t.done : t.processing, refundToast(id))
   }
   return (
@@ -99,7 +100,7 @@ export function RefundDialog({ history, onClose, onRefunded }: Props) {
       history={history}
       cents={cents}
       reason={reason}
-      // After a refusal too: the refundable amount may have changed.
+      // Reloads after a refusal too, because the refundable amount may have changed.
       onSend={() => refund().finally(onRefunded)}
       onBack={() => setStep('form')}
       onClose={onClose}

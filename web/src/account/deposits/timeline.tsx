@@ -82,7 +82,7 @@ const useTexts = translations({
   all: (count: number) => [`Mostrar tudo (${count})`, `Show all (${count})`],
 })
 
-/** More entries are those of a webhook that failed for days: shown on request. */
+/** More entries come from a webhook that failed for days. They are shown on request. */
 const SHOWN = 20
 
 function Code({ children }: { children: string }) {
@@ -190,7 +190,7 @@ function useLines(entries: readonly TimelineEntry[]): (entry: TimelineEntry) => 
         }
       case 'webhook_attempt':
         return attemptLine(
-          // The server counts anew after a resend.
+          // Numbers the attempts here, because the server starts a new count after a resend.
           { ...entry, number: attempts.filter((one) => isSameDelivery(one, entry)).indexOf(entry) + 1 },
           t,
           entry.error && reasonText({ code: entry.errorCode, detail: entry.errorDetail, text: entry.error }),

@@ -65,7 +65,7 @@ export function Deliveries() {
           selects={[
             { name: 'status', label: t.status, choices: statuses },
             { name: 'event', label: t.event, choices: choicesOf([...EVENTS, 'WEBHOOK_TEST'], eventName) },
-            // Last: it grows once the names are loaded.
+            // This filter is last, because it grows once the names are loaded.
             {
               name: 'webhookId',
               label: t.webhook,

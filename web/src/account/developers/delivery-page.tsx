@@ -47,7 +47,7 @@ const useTexts = translations({
   noBody: ['Resposta sem corpo.', 'Empty response.'],
 })
 
-/** While there is another attempt to come. */
+/** The page polls while another attempt is to come. */
 const REFRESH_MS = 2_000
 
 /** One event at one webhook: what was sent, and what came back each time. */
@@ -154,7 +154,7 @@ function Attempts({ attempts }: { attempts: DeliveryAttempt[] | undefined }) {
         {attempts?.map((attempt, index) => (
           <AttemptItem
             key={`${attempt.at} ${attempt.number}`}
-            // Newest first. The server counts anew after a resend.
+            // Attempts come newest first. They are numbered here, because the server starts a new count after a resend.
             attempt={{ ...attempt, number: attempts.length - index }}
             isOpen={index === 0}
           />

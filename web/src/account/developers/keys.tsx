@@ -53,7 +53,7 @@ const useTexts = translations({
   done: ['Chave revogada.', 'Key revoked.'],
 })
 
-/** The overview uses the same. */
+/** The overview uses the same limit. */
 const SOON_MS = 14 * 24 * 3_600_000
 
 export function Keys() {

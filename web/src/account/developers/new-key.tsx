@@ -83,7 +83,7 @@ export function NewKey({ onClose }: { onClose: () => void }) {
   )
 }
 
-/** To the origin of this page, which certainly answers. */
+/** Calls the origin of this page, which certainly answers. */
 function curlLine(key: string): string {
   return [
     `curl ${location.origin}/api/deposit \\`,

@@ -37,7 +37,7 @@ const useTexts = translations({
 })
 
 const DAY_MS = 24 * 3_600_000
-/** One page of events; beyond it "at least" is enough. */
+/** One page of events. If there are more, "at least" is precise enough. */
 const COUNTED_EVENTS = 100
 
 type Which = { since: string | null; webhookId: string }
@@ -89,7 +89,7 @@ export function ResendMany({ onClose }: { onClose: () => void }) {
 
 const FAILING: readonly DeliveryState[] = ['failed', 'retrying']
 
-/** How many will be resent, counted as the server picks them, up to one page of events. */
+/** Shows how many will be resent. It counts as the server picks them, up to one page of events. */
 function HowMany({ which, enabled }: { which: Which; enabled: Webhook[] }) {
   const t = useTexts()
   const events = useQuery({
@@ -105,14 +105,14 @@ function HowMany({ which, enabled }: { which: Which; enabled: Webhook[] }) {
           ),
         ),
       )
-      // An event may have failed at one webhook while another retries it.
+      // An event may be on both pages, because it failed at one webhook while another retries it.
       const events = new Map(pages.flatMap((page) => page.events).map((event) => [event.id, event]))
       return { events: [...events.values()], isMore: pages.some((page) => page.nextCursor !== null) }
     },
     staleTime: 0,
   })
   if (events.isPending) return <Skeleton className="block! h-12 w-full" />
-  // The count is optional.
+  // The dialog works without the count.
   if (!events.data) return null
   const { since } = which
   const webhooks = enabled.filter(({ id }) => which.webhookId === '' || id === which.webhookId)

@@ -116,7 +116,7 @@ function Edit({ webhook, onClose, onTested }: EditProps) {
   return <WebhookForm title={t.editTitle} action={t.save} webhook={webhook} onSend={save} onClose={onClose} />
 }
 
-/** Only what changed: a URL that is sent is tested, even if it is the same. */
+/** Returns only what changed. The server tests a URL that is sent, even if it is the same. */
 function changesOf(webhook: Webhook, fields: WebhookFields): object {
   const { name, url, events, isAuthorizationRemoved } = fields
   const authorization = fields.authorization.trim()
@@ -164,7 +164,7 @@ function Enable({ webhook, onClose }: Props) {
   const t = useTexts()
   const { dateTime } = useFormat()
   const [isResending, setResending] = useState(true)
-  // Since the first failure: what failed before it was disabled was missed too.
+  // Counts from the first failure, because what failed before the webhook was disabled was missed too.
   const since = webhook.failingSince ?? webhook.disabledAt
   return (
     <ConfirmDialog

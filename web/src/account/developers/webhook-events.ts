@@ -13,7 +13,7 @@ export function deliveryPath({ eventId, webhookId }: Pick<Delivery, 'eventId' | 
   return `/developers/deliveries/${eventId}/${webhookId}`
 }
 
-/** There will be another attempt, or a first one. */
+/** True if another attempt, or the first one, is to come. */
 export function isQueued(delivery: Pick<Delivery, 'status'> | undefined): boolean {
   return delivery?.status === 'pending' || delivery?.status === 'retrying'
 }

@@ -33,7 +33,7 @@ export type WebhookFields = {
   name: string
   url: string
   events: EventKind[]
-  /** '': none, or the saved one. */
+  /** An empty text means no value, or keeps the saved one. */
   authorization: string
   isAuthorizationRemoved: boolean
 }

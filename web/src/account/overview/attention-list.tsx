@@ -54,7 +54,7 @@ const KINDS: Record<Kind, { to: string; tone: Tone; icon: typeof KeyIcon }> = {
   no_second_factor: { to: '/settings', tone: 'still', icon: ShieldIcon },
 }
 
-/** What is wrong or missing, with links. An empty account has keys and webhooks in its first steps. */
+/** What is wrong or missing, with links. For an empty account the first steps ask for keys and webhooks. */
 export function AttentionList({ attention, isEmpty }: { attention: readonly Attention[]; isEmpty: boolean }) {
   const t = useTexts()
   const shown = attention.filter(

@@ -85,7 +85,7 @@ function Tile(props: { label: string; value: ReactNode; isLarge?: boolean; class
   )
 }
 
-/** Compared with the period before, in words: colour alone is not enough. */
+/** Compares with the period before, in words: colour alone is not enough. */
 function Change({ now, before, name }: { now: number; before: number; name: PeriodName }) {
   const t = useTexts()
   const language = useLanguage()

@@ -26,7 +26,7 @@ const useTexts = translations({
   depositText: ['Crie um aqui e veja o que o pagador recebe.', 'Create one here and see what the payer gets.'],
 })
 
-/** For an account without deposits, instead of empty charts. */
+/** Shown for an account without deposits, instead of empty charts. */
 export function FirstSteps({ attention }: { attention: readonly Attention[] }) {
   const t = useTexts()
   const lacks = (kind: Attention['kind']) => attention.some((item) => item.kind === kind)

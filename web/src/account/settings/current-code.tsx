@@ -7,7 +7,7 @@ const useTexts = translations({
   hint: ['Ou um dos códigos de recuperação.', 'Or one of your recovery codes.'],
 })
 
-/** The server asks for it, besides the password, from whoever has two-step verification on. Nothing for others. */
+/** The server asks users with two-step verification for this code, besides the password. Others see nothing. */
 export function CurrentCode({ value, onChange }: { value: string; onChange: (code: string) => void }) {
   const t = useTexts()
   const me = useMe()

@@ -110,7 +110,7 @@ function SessionRow({ session }: { session: Session }) {
   )
 }
 
-// The first match: Edge and Opera also call themselves Chrome, and Chrome calls itself Safari.
+// The first match counts: Edge and Opera also call themselves Chrome, and Chrome calls itself Safari.
 const BROWSERS = [
   ['Edge', /Edg\w*\//],
   ['Opera', /OPR\//],

@@ -57,7 +57,7 @@ function Appearance() {
         <Select
           label={t.language}
           value={language}
-          // The values of a select are those of its choices.
+          // A select returns only the values of its choices.
           onChange={(value) => setLanguage(value as Language)}
           choices={Object.entries(LANGUAGES).map(([value, label]) => ({ value, label }))}
         />

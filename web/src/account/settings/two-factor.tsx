@@ -60,7 +60,7 @@ type Step =
   | { kind: 'scan'; totpURI: string; backupCodes: string[] }
   | { kind: 'codes'; backupCodes: string[] }
 
-/** Turning it on: password, QR code, a code as proof, recovery codes. It is on only after the proof. */
+/** Turning it on takes the password, a QR code, a code as proof, and recovery codes. It is on only after the proof. */
 export function TwoFactor() {
   const t = useTexts()
   const me = useMe()

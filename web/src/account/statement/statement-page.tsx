@@ -110,7 +110,7 @@ function Balance() {
   const balance = useGet<{ balance: number }>(['balance'], '/balance', {
     refetchInterval: REFRESH_MS,
   })
-  // Without an error text: the list below has it.
+  // Shows no error text, because the list below has it.
   const value = balance.data ? (
     <Money cents={balance.data.balance} />
   ) : balance.error ? (

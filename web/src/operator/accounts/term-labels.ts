@@ -23,7 +23,7 @@ const useTexts = translations({
   none: ['nenhuma', 'none'],
 })
 
-/** A value in force; null means there is none. */
+/** Shows a value in force. Null means that there is none. */
 export function useTermText(): (term: Term, value: OwnTerms[Term]) => string {
   const t = useTexts()
   const language = useLanguage()

@@ -87,7 +87,7 @@ function TermField(props: {
   const { term, terms, value, isBad, onChange } = props
   const label = useTermLabels()[term]
   const textOf = useTermText()
-  // The default is known only of terms that the account has not overridden.
+  // The default is known only for terms that the account has not overridden.
   const defaultText = terms.own[term] === null ? t.defaultIs(textOf(term, terms.effective[term])) : t.default
   if (term === 'feeBearer')
     return (
@@ -124,7 +124,9 @@ function typedFrom(own: OwnTerms, language: Language): Typed {
 
 const MAX_BPS = 10_000
 
-/** Null: the default; undefined: invalid. A percentage with two decimals is basis points, as reais are cents. */
+/**
+ * Null is the default, and undefined is invalid. A percentage with two decimals is basis points, as reais are cents.
+ */
 function parse(term: Term, typed: string): OwnTerms[Term] | undefined {
   const text = typed.replace('%', '').trim()
   if (text === '') return null

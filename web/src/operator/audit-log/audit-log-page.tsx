@@ -107,7 +107,7 @@ function useColumns(onShow: (entry: AuditLogEntry) => void): Column<AuditLogEntr
   ]
 }
 
-/** Reasons of people are shown as written; automatic ones have a code. */
+/** Shows reasons of people as they were written; automatic reasons have a code. */
 function useWhy(): (entry: AuditLogEntry) => string | null {
   const fieldValue = useFieldValue()
   return ({ reason, details }) =>

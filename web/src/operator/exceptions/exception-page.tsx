@@ -232,7 +232,7 @@ function Ledger({ exception }: { exception: Exception }) {
   )
 }
 
-/** Where the money is, as each state of an exception books it. */
+/** Tells where the money is in the books, by the state of the exception. */
 function placeOf({ kind, state, resolution }: Exception) {
   if (kind === 'unnamed_payment') return 'nothing'
   if (state === 'open' || resolution === null) return kind === 'foreign_refund' ? 'missing' : 'suspense'

@@ -223,12 +223,12 @@ function optionsOf({ kind, value, charge }: Exception): Resolution[] {
   return [...(canMatch ? (['match'] as const) : []), 'credit', 'refund', 'write_off']
 }
 
-/** About a refund that the provider made or reversed, not about a held payment. */
+/** True if the exception is about a refund that the provider made or reversed, and not about a held payment. */
 export function isAboutRefund({ kind }: Exception): boolean {
   return kind === 'foreign_refund' || kind === 'undone_refund'
 }
 
-/** About money in suspense that arrived. */
+/** True if the exception is about money that arrived and is in suspense. */
 function isHeldPayment(exception: Exception): boolean {
   return !isAboutRefund(exception) && exception.kind !== 'unnamed_payment'
 }
@@ -295,7 +295,7 @@ function useResolve(id: string): (body: object) => Promise<void> {
       // Another operator was faster: the dialog closes, and the page shows their resolution.
       toast.bad(refusal)
     } finally {
-      // After a refusal or a lost answer too: the exception may have been resolved.
+      // Reloads after a refusal or a lost answer too, because the exception may have been resolved.
       void refresh(['exception', id], ['list', '/operator/exceptions'], ['operator-overview'], ['account'])
     }
   }

@@ -57,7 +57,7 @@ export function ReconcileDialog({ providers, day: given, onClose }: Props) {
       const answer = await post<{ comparisons: DayComparison[] }>('/operator/reconcile', body, options)
       setResults(answer.comparisons)
     } finally {
-      // After a failure too: what was booked stays booked.
+      // Reloads after a failure too, because what was booked stays booked.
       void refresh(['closings'], ['list', '/operator/exceptions'], ['operator-overview'])
     }
   }
@@ -112,7 +112,7 @@ function Result({ day, results, onClose }: { day: string; results: DayComparison
   )
 }
 
-/** A day of the books; of today, the part that is over. */
+/** Returns the start and end of a day of the books. If the day is not over, it ends now. */
 function windowOf(day: string): { from: string | undefined; to: string | undefined } {
   const [end, now] = [endOfDayIso(day), new Date().toISOString()]
   return { from: startOfDayIso(day), to: end !== undefined && end < now ? end : now }

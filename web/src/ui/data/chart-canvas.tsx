@@ -15,7 +15,7 @@ export type ChartProps = {
     values: readonly number[]
     tone?: 'accent' | 'edge'
   }[]
-  /** A value in the tooltip, and on the axis unless formatAxis is given. */
+  /** Formats a value for the tooltip, and for the axis unless formatAxis is given. */
   format: (value: number) => string
   formatAxis?: (value: number) => string
   height: number

@@ -7,7 +7,7 @@ const Canvas = lazyComponent(
   'ChartCanvas',
   <Skeleton className="h-full w-full rounded-lg" />,
 )
-// Loaded together with a page that has charts, and not only once its figures are there.
+// The library loads together with a page that has charts, and not only once its figures are there.
 void Canvas.preload()
 
 export const CHART_HEIGHT = 220

@@ -19,14 +19,14 @@ const useTexts = translations({
 // Only phones load it.
 const Dialog = lazyComponent(() => import('../form/dialog.tsx'), 'Dialog')
 
-/** After the last key, so that not each letter is a request. */
+/** The pause after the last key, so that not every letter is a request. */
 const SEARCH_DELAY_MS = 350
 
 const CONTROL =
   'min-h-10 rounded-lg border border-edge bg-card text-sm text-ink placeholder:text-soft focus-visible:outline-offset-0'
 
 /**
- * On phones all but the search are in a sheet. Filters by `from` and `to` are days.
+ * On phones all filters but the search are in a sheet. The filters `from` and `to` are days.
  *
  *     const filters = useFilters(['search', 'status', 'from', 'to'])
  *     <FilterBar
@@ -108,7 +108,7 @@ function Clear({ onClear }: { onClear: () => void }) {
   )
 }
 
-/** Once per list: all of its times are in this zone. */
+/** Shown once per list, because all of its times are in this zone. */
 export function TimeZone() {
   return <span className="self-center text-sm text-soft max-sm:text-xs">{timeZoneText(useLanguage())}</span>
 }
@@ -125,7 +125,7 @@ function SearchFilter<K extends string>({ filters, name, label }: Bound<K>) {
   const current = filters.values[name]
   const [typed, setTyped] = useState(current)
   const [seen, setSeen] = useState(current)
-  // The URL changed otherwise, such as by the back button.
+  // The URL changed in another way, such as by the back button.
   if (seen !== current) {
     setSeen(current)
     if (current !== typed.trim()) setTyped(current)

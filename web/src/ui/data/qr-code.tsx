@@ -1,6 +1,9 @@
 import { encodeQR } from 'qr'
 
-/** Drawn in the browser, so its content goes nowhere. Dark on white in both themes: scanners expect that. */
+/**
+ * The QR code is drawn in the browser, so its content goes nowhere. It is dark on white in both themes, as scanners
+ * expect.
+ */
 export function QrCode({ text, label, className = '' }: { text: string; label: string; className?: string }) {
   const rows: boolean[][] = encodeQR(text, 'raw', { ecc: 'medium', border: 4 })
   const path = rows.map((row, y) => row.map((isDark, x) => (isDark ? `M${x} ${y}h1v1h-1z` : '')).join('')).join('')

@@ -21,7 +21,7 @@ export type Column<Row> = {
   width?: string
   /** Left out where there is little room. */
   isWideOnly?: boolean
-  /** Sentences: on a card they go below the header, not beside it. */
+  /** The cell holds sentences: on a card they go below the header, not beside it. */
   isProse?: boolean
   /** The cell has buttons or links of its own: they stay clickable on a row that is a link. */
   isActive?: boolean
@@ -37,14 +37,14 @@ type TableProps<Row> = {
   rowLink?: (row: Row) => string
   empty?: ReactNode
   skeletonRows?: number
-  /** A row on a phone; without it, the columns one below the other. */
+  /** Shows a row on a phone. Without it, the columns are one below the other. */
   card?: (row: Row) => ReactNode
 }
 
 /** The card of a list is narrower than this on a tablet. */
 const WIDE_ONLY = '@max-4xl:hidden!'
 
-/** All lists: rows on a wide screen, cards on a phone, and in the same place loading, empty, failed and the pages. */
+/** Shows every list: rows on a wide screen, cards on a phone. Loading, empty, failed and the pages share one place. */
 export function Table<Row>(props: TableProps<Row>) {
   const { list, empty = null } = props
   if (list.rows === undefined && list.error) return <Failure error={list.error} onRetry={list.retry} />
@@ -155,7 +155,7 @@ function Cell<Row>({ column, isFirst, isWideOnly, children }: CellProps<Row>) {
       role="cell"
       className={`px-3 py-3 align-middle ${isFirst ? 'pl-5' : ''} last:pr-5 max-md:px-0! max-md:py-1 ${column.isProse ? 'max-md:block' : 'max-md:flex max-md:items-center max-md:justify-between max-md:gap-4'} ${column.align === 'right' ? 'figures md:text-right' : ''} ${isWideOnly ? 'max-md:hidden!' : ''} ${column.isWideOnly ? WIDE_ONLY : ''}`}
     >
-      {/* The header again on cards; screen readers have it from the table. */}
+      {/* Cards repeat the header; screen readers have it from the table. */}
       <span aria-hidden="true" className="shrink-0 text-sm text-soft md:hidden">
         {column.header}
       </span>

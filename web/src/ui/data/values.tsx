@@ -5,14 +5,14 @@ import { moneyText } from '../../base/money.ts'
 import { Button, IconButton } from '../button.tsx'
 import { CheckIcon, CopyIcon } from '../icons.tsx'
 
-/** Cents as money. `sign`: with + or −, for movements. */
+/** Shows cents as money. `sign` adds + or −, for movements. */
 export function Money({ cents, sign = false, className = '' }: { cents: number; sign?: boolean; className?: string }) {
   return <span className={`figures whitespace-nowrap ${className}`}>{moneyText(cents, useLanguage(), { sign })}</span>
 }
 
 const TICK_MS = 30_000
 
-/** A time. Its title has the seconds and the zone. `isShort`: without the current year, for cards. */
+/** Shows a time. Its title has the seconds and the zone. `isShort` leaves out the current year, for cards. */
 export function DateTime({ at, relative, isShort }: { at: string; relative?: boolean; isShort?: boolean }) {
   const language = useLanguage()
   return (
@@ -39,7 +39,7 @@ const useTexts = translations({
 
 const COPIED_MS = 2_000
 
-/** `isIcon`: small, beside what it copies; `label` then names it. */
+/** With `isIcon` it is small and stands beside what it copies; `label` then names it. */
 export function CopyButton({ text, label, isIcon = false }: { text: string; label?: string; isIcon?: boolean }) {
   const t = useTexts()
   const [isCopied, setCopied] = useState(false)
@@ -87,7 +87,7 @@ async function copyText(text: string): Promise<boolean> {
     area.value = text
     area.setAttribute('aria-hidden', 'true')
     area.className = 'fixed top-0 opacity-0'
-    // Inside an open dialog, because it traps the focus.
+    // The field is inside an open dialog, because a dialog traps the focus.
     const place = document.querySelector('[role=dialog]') ?? document.body
     place.append(area)
     area.select()

@@ -9,7 +9,10 @@ const useTexts = translations({
   close: ['Fechar', 'Close'],
 })
 
-/** Open while it is mounted. On phones it is at the bottom. The footer stays in sight while the rest scrolls. */
+/**
+ * The dialog is open while it is mounted. On phones it is at the bottom. The footer stays in sight while the rest
+ * scrolls.
+ */
 export function Dialog(props: {
   onClose: () => void
   title: ReactNode
@@ -60,7 +63,10 @@ export function Dialog(props: {
   )
 }
 
-/** The first field, or else the first button or link: not the one that closes the dialog, which comes first. */
+/**
+ * Focuses the first field, or else the first button or link of the content. It skips the close button, which comes
+ * first.
+ */
 function focusContent(event: Event): void {
   const dialog = event.currentTarget
   if (!(dialog instanceof Element)) return

@@ -38,11 +38,11 @@ type DialogProps = {
 type FormProps = DialogProps & {
   /** Rejects with the refusal. What it returns is not kept, because it may be a secret. */
   onSend: () => Promise<unknown>
-  /** The required fields are filled in. */
+  /** True if the required fields are filled in. */
   canSend?: boolean
   /** Checks the other fields when the form is sent; false sends nothing. */
   onCheck?: () => boolean
-  /** Better words for refusals that this form knows. */
+  /** Returns better words for refusals that this form knows. */
   errorText?: (error: Error) => string | undefined
   /** A refusal is hidden once a field changes. */
   hidesOldError?: boolean
@@ -51,7 +51,7 @@ type FormProps = DialogProps & {
   onBack?: () => void
 }
 
-/** A form in a dialog: sent once at a time, not closed meanwhile, and with the refusal beside its button. */
+/** A form in a dialog. It is sent once at a time, cannot be closed meanwhile, and shows a refusal beside its button. */
 export function FormDialog(props: FormProps) {
   const t = useTexts()
   const formId = useId()
@@ -99,13 +99,13 @@ export function FormDialog(props: FormProps) {
 }
 
 type ConfirmProps = FormProps & {
-  /** A toast says it on success. */
+  /** The text of the toast on success. */
   done?: string
   /** These queries load again on success. */
   refreshes?: readonly QueryKey[]
 }
 
-/** Before anything that cannot be undone. It stays open until the server has answered, and closes on success. */
+/** Asks before anything that cannot be undone. It stays open until the server has answered, and closes on success. */
 export function ConfirmDialog({ onSend, done, refreshes = [], ...props }: ConfirmProps) {
   const send = async () => {
     await onSend()
@@ -139,7 +139,7 @@ export function ShownOnce(props: {
   title: string
   warning: string
   action?: string
-  /** A page to go on to instead. */
+  /** A page to which the user can go instead of closing. */
   next?: { text: string; to: string }
   onClose: () => void
   children: ReactNode

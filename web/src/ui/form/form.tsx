@@ -106,7 +106,7 @@ export function useFields<Fields extends object>(initial: Fields | (() => Fields
   return { typed, set, field }
 }
 
-/** A field's own error is shown from the first attempt to send on: `onCheck` is that attempt. */
+/** Shows a field's own error after the first attempt to send. Each attempt calls `onCheck`. */
 export function useCheck(isValid: boolean): { isWrong: boolean; onCheck: () => boolean } {
   const [isTried, setTried] = useState(false)
   const onCheck = () => {
@@ -153,7 +153,7 @@ function Field({ label, hint, error, isOptional, children }: Described & { child
   )
 }
 
-/** The browser's validation with our texts: its bubble uses the browser's language. Cleared on input. */
+/** Shows our texts for the browser's validation, because its bubble uses the browser's language. Input clears them. */
 function useValidity() {
   const t = useTexts()
   const [wrong, setWrong] = useState<string>()
@@ -167,7 +167,7 @@ function useValidity() {
     event.preventDefault()
     const input = event.currentTarget
     setWrong(textOf(input))
-    // The browser would have done this together with its bubble.
+    // The browser would have set the focus together with its bubble.
     if (input.form?.querySelector('input:invalid, select:invalid, textarea:invalid') === input) input.focus()
   }
   return { wrong, handlers: { onInvalid, onInput: () => setWrong(undefined) } }
@@ -240,7 +240,7 @@ export function Select({ label, hint, ...rest }: Pick<Described, 'label' | 'hint
   )
 }
 
-/** The browser's own, which is best on phones. */
+/** The browser's own select, which is best on phones. */
 export function BareSelect({ choices, className = '', onChange, ...rest }: ChoiceProps) {
   return (
     <div className="relative">
@@ -318,7 +318,7 @@ export function CheckboxGroup<T extends string>(props: {
   )
 }
 
-/** Can be shown instead of typed twice: that catches typos too, and works with password managers. */
+/** The password can be shown instead of typed twice. That catches typos too, and works with password managers. */
 export function NewPassword(props: Pick<InputProps, 'value' | 'onChange'> & { label?: string }) {
   const t = useTexts()
   return (
