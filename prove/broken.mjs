@@ -164,18 +164,6 @@ const BREAKS = [
     by: ['told', 'audit'],
   },
   {
-    name: 'the-first-stripe',
-    says: 'transfers name the cash and the fees of their connection, and the first of all is what changes',
-    file: 'domain/ledger/ledger.js',
-    find: 'move_balance(id, debits, credits)',
-    replace: `move_balance((
-      select min(o.id) from ledger_accounts l
-      join ledger_accounts o on (o.kind, o.account_id, o.provider) is not distinct from (l.kind, l.account_id, l.provider)
-      where l.id = s.id), debits, credits)`,
-    plans: 'calm',
-    by: ['audit'],
-  },
-  {
     name: 'balance-before-the-wait',
     says: 'transfers continue from the balance that was read before another settlement ended',
     file: 'domain/ledger/ledger.js',
@@ -190,7 +178,7 @@ const BREAKS = [
     says: 'a delivery that was made is looked for with another lease, so it never leaves the queue',
     file: 'domain/webhooks/attempts.js',
     find: 'd.leased_until = n.leased_until',
-    replace: "d.leased_until = n.leased_until + interval '1 second'",
+    replace: 'd.leased_until = n.leased_until - make_interval(secs => 1)',
     plans: 'calm',
     by: ['rest'],
   },

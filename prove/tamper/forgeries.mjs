@@ -228,7 +228,7 @@ export function forgeries({ victim, eve }) {
       ['transfer'],
       `drop index ledger_accounts_once;
       update ledger_accounts set account_id = case account_id when '${victim}' then '${eve}'::uuid else '${victim}'::uuid end where account_id in ('${victim}', '${eve}');
-      create unique index ledger_accounts_once on ledger_accounts (kind, account_id, provider, stripe) nulls not distinct`,
+      create unique index ledger_accounts_once on ledger_accounts (kind, account_id, provider) nulls not distinct`,
     ],
     [
       'cash at a bank that nobody knows',
