@@ -185,7 +185,8 @@ test('a thousand open pages cost the database a question now and then, and every
   await Promise.all(streams.map((stream) => stream.over()))
   const seconds = (performance.now() - began) / 1000
 
-  for (const stream of streams) expect(stream.statuses()).toEqual(['PENDING', 'COMPLETED'])
+  // A heartbeat repeats the status, if this takes longer than 15 seconds.
+  for (const stream of streams) expect([...new Set(stream.statuses())]).toEqual(['PENDING', 'COMPLETED'])
   // The watch looks twice a second, however many pages are open. What this process settled itself needs no look.
   expect(questions.ofWatch()).toBeGreaterThan(0)
   expect(questions.ofWatch()).toBeLessThanOrEqual(seconds * 2 + 2)

@@ -86,6 +86,10 @@ function clone() {
     expect([args, status! <= 1, stderr]).toEqual([args, true, expect.any(String)])
     return stdout.trim()
   }
+  // Right after a release nothing stands under Unreleased.
+  const changelog = join(folder, 'CHANGELOG.md')
+  const text = readFileSync(changelog, 'utf8')
+  writeFileSync(changelog, text.replace('## [Unreleased]\n', '## [Unreleased]\n\n### Added\n\n- A thing.\n'))
   git('init', '--quiet', '--initial-branch=main')
   appendFileSync(join(folder, '.git/info/exclude'), 'node_modules\n')
   for (const path of ['node_modules', 'server/node_modules', 'web/node_modules', 'sdk/node_modules'])
