@@ -23,6 +23,7 @@ import { openContext } from './wiring.ts'
 import { makeLog, type Logger } from './log.ts'
 import { startCheckWorker } from './workers/check.ts'
 import { startDeliverWorker } from './workers/deliver.ts'
+import { startNumberWorker } from './workers/number.ts'
 import { startPurgeWorker } from './workers/purge.ts'
 import { startReconcileWorker } from './workers/reconcile.ts'
 import { startRefundWorker } from './workers/refund.ts'
@@ -169,9 +170,10 @@ async function open(config: Config, { log, say, stoppers, signal }: Start): Prom
 function startWorkers({ role, ...config }: Config, ctx: Context): Loop[] {
   // A worker does not answer notifications of the sandbox in its process.
   const registration = role === 'worker' ? [] : [startRegistration(ctx, callbackBase(config))]
-  if (role === 'api') return registration
+  const always = [...registration, startNumberWorker(ctx)]
+  if (role === 'api') return always
   return [
-    ...registration,
+    ...always,
     startCheckWorker(ctx),
     startDeliverWorker(ctx),
     startRefundWorker(ctx),

@@ -42,6 +42,7 @@ const TREES: Record<string, { layers: Order; folders: Record<string, Order> }> =
         ['ports'],
         ['ledger'],
         ['webhooks'],
+        ['history'],
         ['users'],
         ['accounts'],
         ['exceptions'],

@@ -17,6 +17,7 @@ import { audit } from '../src/domain/audit/audit.ts'
 import type { Difference } from '../src/domain/audit/books.ts'
 import { readBalance } from '../src/domain/ledger/account-statement.ts'
 import type { Charge } from '../src/domain/deposits/charge-reads.ts'
+import { deriveNoteKey } from '../src/base/signed-note.ts'
 import { makeChargeSeal } from '../src/domain/core/charge-facts.ts'
 import { makeContext, type Context } from '../src/domain/context.ts'
 import type { Settings } from '../src/domain/core/settings.ts'
@@ -127,6 +128,12 @@ type Options = {
   at?: Date
 }
 
+/** As a file outside the database, for tests that do not look at the file. */
+function memoryHeads(): Settings['outsideHeads'] {
+  let newest: string | undefined
+  return { newest: async () => newest, keep: async (note) => void (newest = note) }
+}
+
 export async function world(options: Options = {}): Promise<World> {
   const clock = makeClock(options.at)
   const logged: World['logged'] = []
@@ -151,6 +158,8 @@ export async function world(options: Options = {}): Promise<World> {
     callbackSecrets: (provider) => [`secret-of-${provider}`],
     secretBox: makeSecretBox(() => ['a secret key for tests']),
     chargeSeal: makeChargeSeal(() => [CHARGE_SECRET]),
+    headKeys: (name) => [deriveNoteKey('a secret for heads', name)],
+    outsideHeads: memoryHeads(),
     signIn: {
       signup: 'open',
       secrets: () => ['a secret for sign-in that only tests know'],

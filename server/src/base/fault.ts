@@ -68,6 +68,7 @@ export const FAULT_CODES = [
   'invitation_other_email',
   'not_cancelable', // status
   'payment_held', // heldCents
+  'history_changed', // historyId; last: the last position of it
   'not_refundable', // status
   'already_refunded',
   'refund_too_large', // leftCents

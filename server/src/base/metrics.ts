@@ -54,6 +54,10 @@ function makeCounted({ counter, timing }: Makers) {
       'Requests with X-Forwarded-For or Forwarded, which is not read without TRUST_PROXY.',
     ),
     signIns: counter('guiche_sign_ins_total', 'Tries to sign in, second steps and sign-outs.', 'outcome'),
+    historiesBegun: counter(
+      'guiche_histories_begun_total',
+      'Histories that began because the database lacked positions that were known: events were lost.',
+    ),
     exceptionsOpened: counter('guiche_exceptions_opened_total', 'Exceptions that were opened.', 'kind'),
     providerSeconds: timing(
       'guiche_provider_call_duration_seconds',

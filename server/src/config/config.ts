@@ -11,6 +11,8 @@ import { recordReads, unreadVariables } from './unread-variables.ts'
 import { readDatabaseUrl } from '../db/database-url.ts'
 import { SERVICE_ROLES } from '../db/presence.ts'
 import { columnOf } from '../db/sql-values.ts'
+import { deriveNoteKey } from '../base/signed-note.ts'
+import { makeOutsideHeads } from '../domain/core/outside-heads.ts'
 import { makeChargeSeal } from '../domain/core/charge-facts.ts'
 import type { SessionLimits, Settings } from '../domain/core/settings.ts'
 import { makeSecretBox } from '../domain/core/secret-box.ts'
@@ -90,18 +92,19 @@ function parseConfig(env: Env, overrides: Overrides) {
     /** Undefined: new passwords are compared with the bundled list alone. */
     breachedPasswordsUrl: env.BREACHED_PASSWORDS_URL ? url(env, 'BREACHED_PASSWORDS_URL') : undefined,
     remote: loadRemote(env),
-    settings: loadSettings(env, { mode, publicUrl, providers, secretKeys }),
+    settings: loadSettings(env, { home, mode, publicUrl, providers, secretKeys }),
   }
 }
 
 type Known = {
+  home: string
   mode: Settings['mode']
   publicUrl: string
   providers: ProviderConfig[]
   secretKeys: () => string[]
 }
 
-function loadSettings(env: Env, { mode, publicUrl, providers, secretKeys }: Known): Settings {
+function loadSettings(env: Env, { home, mode, publicUrl, providers, secretKeys }: Known): Settings {
   return {
     mode,
     publicUrl,
@@ -117,6 +120,8 @@ function loadSettings(env: Env, { mode, publicUrl, providers, secretKeys }: Know
     callbackSecrets: callbackSecrets(secretKeys),
     secretBox: makeSecretBox(secretKeys),
     chargeSeal: makeChargeSeal(secretKeys),
+    headKeys: (name) => secretKeys().map((secret) => deriveNoteKey(secret, name)),
+    outsideHeads: makeOutsideHeads(home, env.ANCHOR_FILE || undefined),
     signIn: loadSignIn(env, mode, secretKeys),
     refunds: {
       byAccounts: flag(env, 'REFUNDS_BY_ACCOUNTS'),

@@ -2,6 +2,7 @@ import type { IsBreached } from '../base/breached-passwords.ts'
 import { makeOwnBuckets, type SharedBuckets } from '../base/token-buckets.ts'
 import { makeKeyCache, type KeyCache } from './accounts/callers.ts'
 import { makeCore, type Core } from './core/core.ts'
+import { makeHistoryFeed, type HistoryFeed } from './history/history-feed.ts'
 import { makeDepositLanes, type DepositLanes } from './deposits/lanes.ts'
 import type { Mailer } from './ports/mailer.ts'
 import type { Provider } from './ports/provider.ts'
@@ -20,7 +21,7 @@ export type Ports = {
 export type Context = Core &
   Ports &
   WebhookLanes &
-  DepositLanes & { keys: KeyCache; limits: SharedBuckets; isBreached: IsBreached }
+  DepositLanes & { historyFeed: HistoryFeed; keys: KeyCache; limits: SharedBuckets; isBreached: IsBreached }
 
 type Optional = { limits?: SharedBuckets; isBreached?: IsBreached }
 
@@ -32,6 +33,7 @@ export function makeContext(parts: Parameters<typeof makeCore>[0] & Ports & Opti
     providers: parts.providers,
     webhookSender: parts.webhookSender,
     mailer: parts.mailer,
+    historyFeed: makeHistoryFeed(core),
     keys: makeKeyCache(),
     limits: parts.limits ?? makeOwnBuckets(),
     isBreached: parts.isBreached ?? (async () => false),

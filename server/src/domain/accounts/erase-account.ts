@@ -1,6 +1,6 @@
 import { formatReais, type Cents } from '../../base/money.ts'
 import { transact, type Tx } from '../../db/tx.ts'
-import { checkReason, IS_SIGN_IN, writeAudit, type Actor } from '../core/audit-log.ts'
+import { checkReason, IS_PERSONAL, IS_SIGN_IN, writeAudit, type Actor } from '../core/audit-log.ts'
 import { makeReason } from '../ports/delivery-reasons.ts'
 import { endVerifications } from '../users/verifications.ts'
 import { disableWebhook } from '../webhooks/webhooks.ts'
@@ -17,10 +17,6 @@ const SUSPENDED_MS = 60_000
 
 // An account may have millions of charges, and each is asked whether it is open.
 const STATEMENT_TIMEOUT_MS = 5 * 60_000
-
-// Of an account that is erased, the trigger audit_log_kept lets these go besides those about sign-ins.
-const NAMES_PERSON = `(${IS_SIGN_IN} or action in ('account.created', 'key.created', 'key.revoked', 'webhook.created',
-  'webhook.changed', 'webhook.deleted', 'webhook.disabled', 'webhook.secret_rotated'))`
 
 export type Erasure = {
   accountId: string
@@ -56,7 +52,7 @@ export async function eraseAccount(
     // Deleted and not emptied: without an e-mail, an invitation is for anybody.
     await tx.run('delete from invitations where used_by = $1 or email = $2', [accountId, email])
     const auditLines = await tx.run(
-      `delete from audit_log where account_id = $1 and ${NAMES_PERSON}
+      `delete from audit_log where account_id = $1 and ${IS_PERSONAL}
          or ${IS_SIGN_IN} and action like 'invitation.%' and details ->> 'email' = $2`,
       [accountId, email],
     )

@@ -25,13 +25,14 @@ export type Core = {
   instance: number
   checkWorker: WorkerSlot<{ wake(): void }>
   deliverWorker: WorkerSlot<{ wake(): void }>
+  numberWorker: WorkerSlot<{ wake(): void }>
   /** Makes the worker that checks charges look for due checks now. */
   wakeChecks: () => void
-  /** Makes the worker that delivers webhooks look for due deliveries now. */
+  /** An event was committed: the workers that deliver it and give it a position look for it now. */
   wakeDeliveries: () => void
 }
 
-type Made = 'readShared' | 'now' | 'checkWorker' | 'deliverWorker' | 'wakeChecks' | 'wakeDeliveries'
+type Made = 'readShared' | 'now' | 'checkWorker' | 'deliverWorker' | 'numberWorker' | 'wakeChecks' | 'wakeDeliveries'
 
 /** A standby for reports (DATABASE_READ_URL). Its data are a little old, so nothing about money is decided by them. */
 export type Standby = {
@@ -43,14 +44,19 @@ export type Standby = {
 export function makeCore(parts: Omit<Core, Made>): Core {
   const checkWorker: Core['checkWorker'] = makeWorkerSlot({ wake: () => {} })
   const deliverWorker: Core['deliverWorker'] = makeWorkerSlot({ wake: () => {} })
+  const numberWorker: Core['numberWorker'] = makeWorkerSlot({ wake: () => {} })
   return {
     ...parts,
     readShared: makeSharedReads(parts.pool),
     now: parts.clock.now,
     checkWorker,
     deliverWorker,
+    numberWorker,
     wakeChecks: () => checkWorker.current().wake(),
-    wakeDeliveries: () => deliverWorker.current().wake(),
+    wakeDeliveries: () => {
+      numberWorker.current().wake()
+      deliverWorker.current().wake()
+    },
   }
 }
 

@@ -1,3 +1,5 @@
+import type { NoteKey } from '../../base/signed-note.ts'
+import type { OutsideHeads } from './outside-heads.ts'
 import type { ChargeSeal } from './charge-facts.ts'
 import type { SecretBox } from './secret-box.ts'
 import type { Terms } from './terms.ts'
@@ -24,6 +26,9 @@ export type Settings = {
   callbackSecrets: (provider: string) => string[]
   secretBox: SecretBox
   chargeSeal: ChargeSeal
+  /** The keys that sign heads of the history of this name, one for each SECRET_KEY. */
+  headKeys: (name: string) => NoteKey[]
+  outsideHeads: OutsideHeads
   signIn: SignInSettings
   /** byAccounts: account holders may refund by API. returnFee: a refund returns its share of the fee. */
   refunds: { byAccounts: boolean; returnFee: boolean }

@@ -43,6 +43,10 @@ const DOMAIN_ERRORS: Record<FaultCode, Meaning> = {
   invitation_expired: [409, 'Dashboard only: the invitation has expired.'],
   invitation_other_email: [409, 'Dashboard only: the invitation is for another e-mail address.'],
   not_cancelable: [409, 'The charge was paid or has expired.'],
+  history_changed: [
+    409,
+    'The position is not in the history: the service was restored from a backup that lacks it, and events may be missing. Read again from `after=0`; ids of events that you have stay the same.',
+  ],
   payment_held: [409, 'The charge received another amount. The operator decides on it.'],
   not_refundable: [409, 'The charge is not COMPLETED.'],
   already_refunded: [409, 'Nothing is left to refund.'],

@@ -1,0 +1,70 @@
+import { Fault } from '../../base/fault.ts'
+import { prepared } from '../../db/prepared.ts'
+import { query } from '../../db/tx.ts'
+import type { Core } from '../core/core.ts'
+import { CURRENT_HISTORY } from './heads.ts'
+import type { HistoryFeed } from './history-feed.ts'
+
+/** An event with its place in its account's history. `body` is the exact text that webhooks get. */
+export type Told = { position: number; body: string }
+
+export type HistoryCursor = { historyId: string | undefined; position: number }
+
+/** `3fa4…c1.17`, or `17` from a caller who knows no other history. */
+export function parseHistoryCursor(text: string): HistoryCursor | undefined {
+  const [, historyId, position] = /^(?:([0-9a-f]{32})\.)?(0|[1-9]\d{0,14})$/.exec(text) ?? []
+  return position === undefined ? undefined : { historyId, position: Number(position) }
+}
+
+export function historyCursor(historyId: string, position: number): string {
+  return `${historyId}.${position}`
+}
+
+export type Reading = { accountId: string; after: number; limit: number }
+
+const READ = prepared(`
+  select h.position, e.body from history h join events e on e.id = h.event_id
+  where h.account_id = $1 and h.position > $2 order by h.position limit $3`)
+
+export function readHistory(core: Core, { accountId, after, limit }: Reading): Promise<Told[]> {
+  return query<Told>(core.pool, READ, [accountId, after, limit])
+}
+
+/** Refuses a cursor of another history, and one that is past the end: silence would hide a loss. */
+export async function checkCursor(core: Core, accountId: string, cursor: HistoryCursor): Promise<string> {
+  const [{ historyId, last } = { historyId: '', last: 0 }] = await query<{ historyId: string; last: number }>(
+    core.pool,
+    `select "historyId", coalesce((select max(position) from history where account_id = $1), 0) as last
+     from (${CURRENT_HISTORY}) c`,
+    [accountId],
+  )
+  if ((cursor.historyId ?? historyId) === historyId && cursor.position <= last) return historyId
+  throw new Fault(
+    'history_changed',
+    'This position is not in the history: the service was restored from a backup that lacks it. Read again from after=0',
+    { details: { historyId, last } },
+  )
+}
+
+/**
+ * The events after a position, in order. Waits for the first one until `signal` is aborted, and then returns none. What
+ * the feed of this process has in memory costs no query, so that a thousand readers of one account cost as much as one.
+ */
+export async function readOrWait(
+  core: Core & { historyFeed: HistoryFeed },
+  reading: Reading,
+  signal: AbortSignal,
+): Promise<Told[]> {
+  const { historyFeed } = core
+  const generation = historyFeed.generation()
+  while (!signal.aborted && historyFeed.generation() === generation) {
+    const recent = historyFeed.recentAfter(reading)
+    if (recent.length > 0) return recent
+    // What is committed before this is read below, and what comes after it is told.
+    const { news } = await historyFeed.follow(reading.accountId, signal)
+    const stored = await readHistory(core, reading)
+    if (stored.length > 0) return stored
+    await news
+  }
+  return []
+}
