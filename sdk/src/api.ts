@@ -12,6 +12,7 @@ import type {
   Deposit,
   Event,
   Exception,
+  HistoryPage,
   NewCharge,
   OperatorRefund,
   ProviderHealth,
@@ -43,6 +44,9 @@ export const OPERATIONS = {
   getEvent: ['GET', '/api/events/{eventId}'],
   resendEvent: ['POST', '/api/events/{eventId}/resend'],
   resendEvents: ['POST', '/api/events/resend'],
+  streamEvents: ['GET', '/api/events/stream'],
+  getHead: ['GET', '/api/events/head'],
+  getReceipt: ['GET', '/api/events/{eventId}/receipt'],
   listAccounts: ['GET', '/api/operator/accounts'],
   getAccount: ['GET', '/api/operator/accounts/{accountId}'],
   setAccountTerms: ['PATCH', '/api/operator/accounts/{accountId}/terms'],
@@ -226,6 +230,31 @@ export type Operations = {
       queued: number
     }
   }
+  /** Follow events. */
+  streamEvents: { query?: StreamEventsQuery; answer: Record<string, unknown> }
+  /** Get the head of the log. */
+  getHead: {
+    query?: GetHeadQuery
+    answer: {
+      /** Positions belong to it. It changes only when the service was restored from a backup that lacks events. */
+      historyId: string
+      /** The last position of the account’s history; 0 if there is none. */
+      position: number
+      /** The name of the log. */
+      origin: string
+      /** The verifier keys of the log, as C2SP signed notes name them. */
+      keys: string[]
+      /** How many leaves the tree has. */
+      size: number
+      /** The root of the tree, in base64. */
+      root: string
+      /** The signed head: a C2SP tlog-checkpoint. */
+      checkpoint: string
+      consistency: string[]
+    }
+  }
+  /** Get the receipt of an event. */
+  getReceipt: { path: { eventId: string }; answer: Record<string, unknown> }
   /** List accounts. */
   listAccounts: {
     query?: ListAccountsQuery
@@ -459,6 +488,13 @@ export type ListEventsQuery = {
   state?: 'pending' | 'retrying' | 'delivered' | 'failed'
   /** Only events with a delivery to this webhook. */
   webhookId?: string
+  /**
+   * Events after this position, oldest first, without their deliveries: `0`, a position, or the `next` of an
+   * earlier answer. Only `limit` and `wait` go with it.
+   */
+  after?: string
+  /** With `after`: how many seconds to wait for an event, if there is none yet. */
+  wait?: number
   /** `desc`: newest first, the default. `asc`: oldest first, to catch up from a time on. */
   order?: 'desc' | 'asc'
   /** Only items from this time on (inclusive). */
@@ -483,6 +519,16 @@ export type ResendEventsBody = {
   since?: string
   /** Only to this webhook. */
   webhookId?: string
+}
+
+export type StreamEventsQuery = {
+  /** Only events after this position. `Last-Event-ID` goes before it. */
+  after?: string
+}
+
+export type GetHeadQuery = {
+  /** The size of an earlier head. */
+  since?: number
 }
 
 export type ListAccountsQuery = {

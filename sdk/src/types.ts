@@ -388,6 +388,25 @@ export type Exception = {
   } | null
 }
 
+export type HistoryPage = {
+  success: true
+  /** Oldest first. */
+  events: Array<{
+    id: string
+    event: string
+    createdAt: string
+    data: Record<string, unknown>
+    /** Its place in the history of the account: 1, 2, 3 … without a gap. */
+    position: number
+  }>
+  /** Send it as `after` to read on. */
+  next: string
+  /** There was nothing more. */
+  done: boolean
+  /** Positions belong to it. It changes only when the service was restored from a backup that lacks events. */
+  historyId: string
+}
+
 export type NewCharge = {
   /** The id of the charge, 32 hexadecimal digits. Events call it `transactionId`. */
   id: string
@@ -616,6 +635,7 @@ export type ErrorCode =
   | 'invitation_expired'
   | 'invitation_other_email'
   | 'not_cancelable'
+  | 'history_changed'
   | 'payment_held'
   | 'not_refundable'
   | 'already_refunded'

@@ -19,7 +19,7 @@ export type Schema = {
   required?: string[]
   additionalProperties?: Schema | boolean
 }
-type Content = { content: { 'application/json': { schema: Schema } } }
+type Content = { content: { 'application/json'?: { schema: Schema } } }
 type Operation = {
   operationId: string
   summary: string
@@ -40,7 +40,9 @@ export async function renderTypes(document: Document): Promise<Record<'api.ts' |
   const routes = routesOf(document)
   const operations = routes.map(describeOperation)
   const types = operations.flatMap((operation) => operation.types)
-  const events = Object.values(document.webhooks).map(({ post }) => post.requestBody.content['application/json'].schema)
+  const events = Object.values(document.webhooks).map(
+    ({ post }) => post.requestBody.content['application/json']!.schema,
+  )
   const answered = types.map(({ schema }) => schema)
   const names = [...new Set([...answered, ...events].flatMap((schema) => refsIn(schema, document)))].toSorted()
   const inputs = types.filter(({ isInput }) => isInput)
@@ -106,13 +108,14 @@ function describeOperation({ operation }: Route): { text: string; types: Named[]
     })
   }
   if (requestBody) {
-    const { isOptional, schema } = withoutNull(requestBody.content['application/json'].schema)
+    const { isOptional, schema } = withoutNull(requestBody.content['application/json']!.schema)
     fields.push(`body${isOptional ? '?' : ''}: ${title}Body`)
     types.push({ name: `${title}Body`, schema, isInput: true })
   }
-  const answer = withoutSuccess(Object.entries(responses).find(([status]) => status.startsWith('2'))![1])
+  const [form, ...otherForms] = formsOf(Object.entries(responses).find(([status]) => status.startsWith('2'))![1])
+  const answer = withoutSuccess(form!)
   fields.push(`answer: ${typeText(answer)}`)
-  types.push({ name: 'answer', schema: answer })
+  types.push({ name: 'answer', schema: answer }, ...otherForms.map((schema) => ({ name: 'otherForm', schema })))
   return { text: `/** ${operation.summary}. */\n${operationId}: { ${fields.join('; ')} }`, types }
 }
 
@@ -121,9 +124,14 @@ function withoutNull(schema: Schema): { isOptional: boolean; schema: Schema } {
   return options?.length === 1 ? { isOptional: true, schema: options[0]! } : { isOptional: false, schema }
 }
 
+/** Events have another form with `after`. Its method in the client names the type; a stream or a text has none. */
+function formsOf({ content }: Content): Schema[] {
+  const schema = content['application/json']?.schema ?? { type: 'object', properties: {} }
+  return schema.anyOf ?? [schema]
+}
+
 /** The client throws on every failure, so `success` would always be true. */
-function withoutSuccess(response: Content): Schema {
-  const { success: _, ...properties } = response.content['application/json'].schema.properties!
+function withoutSuccess({ properties: { success: _, ...properties } = {} }: Schema): Schema {
   return { type: 'object', properties, required: Object.keys(properties) }
 }
 

@@ -22,7 +22,9 @@ export async function readAnswers(): Promise<Answers> {
     void (message as { fastify: FastifyInstance }).fastify.addHook('onRoute', ({ method, url, schema }) => {
       const responses = Object.entries((schema?.response ?? {}) as Record<string, Response>)
       const answer = responses.find(([status]) => status.startsWith('2'))?.[1].content?.['application/json']?.schema
-      if (answer instanceof z.ZodObject) answers.set(`${String(method)} ${url}`, answer.omit({ success: true }))
+      // Of events, the form without `after`: the dashboard shows deliveries.
+      const form = answer instanceof z.ZodUnion ? answer.options[0] : answer
+      if (form instanceof z.ZodObject) answers.set(`${String(method)} ${url}`, form.omit({ success: true }))
     })
   subscribe('fastify.initialization', listen)
   await renderOpenapi()

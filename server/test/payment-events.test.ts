@@ -108,7 +108,7 @@ test('one address has at most 50 streams, and a place is free again when its str
   const refused = await follow(w.app, charge, ofOne)
   expect([refused.status, refused.headers['retry-after']]).toEqual([429, '10'])
   await refused.over()
-  expect(JSON.parse(refused.text())).toEqual({ success: false, error: 'Too many open payment pages' })
+  expect(JSON.parse(refused.text())).toEqual({ success: false, error: 'Too many open streams' })
   expect((await follow(w.app, charge, { 'x-forwarded-for': '203.0.113.8' })).status).toBe(200)
   // A whole /64 counts as one visitor, because it belongs to one customer.
   const six = Array.from({ length: 51 }, (_, host) => ({ 'x-forwarded-for': `2001:db8:1:2::${host.toString(16)}` }))

@@ -30,6 +30,8 @@ import { describeRoutes, docsRoutes } from './docs/openapi.ts'
 import { invitationRoutes } from './auth/invitations.ts'
 import { limitConnections, limitInFlight, MAX_IN_FLIGHT, maxConnections, type Load } from './server/backpressure.ts'
 import { metricsRoutes, type Measured } from './metrics.ts'
+import { historyRoutes, logRoutes } from './api/history.ts'
+import { makeStreams, type Streams } from './server/streams.ts'
 import { paymentEventRoutes } from './pay/events.ts'
 import { paymentPageRoutes } from './pay/page.ts'
 import { sandboxPaymentRoutes } from './pay/sandbox-pay.ts'
@@ -79,12 +81,17 @@ const TIMEOUT_CHECK_MS = 2_000
 const KEEP_ALIVE_TIMEOUT_MS = 65_000
 const MAX_HEADER_BYTES = 16 * 1024
 const API_BODY_LIMIT_BYTES = 16 * 1024
+// A server that follows its own history needs one; a thousand leave room for the counters of a chain of shops.
+const MAX_STREAMS_PER_ACCOUNT = 1_000
 
 export async function buildApp(ctx: Context, options: AppOptions = {}): Promise<App> {
   const { app, load, log } = makeBareApp(ctx, options)
   if (!options.trustProxy) noticeForwarded(app, ctx)
   await describeRoutes(app)
-  const shared = { completed: makeCompletedAnswers(), limitAccount: makeAccountLimiter(ctx) }
+  const { maxStreams = maxConnections() / 4 } = options
+  const streams = makeStreams({ max: maxStreams, maxPerOwner: MAX_STREAMS_PER_ACCOUNT })
+  app.addHook('preClose', async () => streams.endAll())
+  const shared = { completed: makeCompletedAnswers(), limitAccount: makeAccountLimiter(ctx), streams }
   await app.register(async (scope) => apiRoutes(scope, ctx, { load, home: options.home }, shared))
   await app.register(async (scope) => dashboardApi(scope, ctx, shared), { prefix: DASHBOARD_PREFIX })
   await app.register(async (scope) => signInApi(scope, ctx, log))
@@ -127,27 +134,27 @@ function makeBareApp(ctx: Context, options: AppOptions): { app: App; load: Load;
 }
 
 /** Of keys and sessions together. */
-type Shared = { completed: CompletedAnswers; limitAccount: SharedLimiter }
+type Shared = { completed: CompletedAnswers; limitAccount: SharedLimiter; streams: Streams }
 
 function apiRoutes(
   scope: FastifyInstance,
   ctx: Context,
   measured: Measured,
-  { completed, limitAccount }: Shared,
+  { limitAccount, ...shared }: Shared,
 ): void {
   readJsonOnly(scope, { limitBytes: API_BODY_LIMIT_BYTES })
   requireKeys(scope, ctx, limitAccount)
   tellIgnoredFields(scope)
   metricsRoutes(scope, ctx, measured)
-  sharedRoutes(withZod(scope), ctx, completed)
+  sharedRoutes(withZod(scope), ctx, shared)
 }
 
 /** The same routes for people: with a session, and under another prefix, so that no cookie works where a key does. */
-function dashboardApi(scope: FastifyInstance, ctx: Context, { completed, limitAccount }: Shared): void {
+function dashboardApi(scope: FastifyInstance, ctx: Context, { limitAccount, ...shared }: Shared): void {
   readJsonOnly(scope, { limitBytes: API_BODY_LIMIT_BYTES })
   requireSession(scope, ctx, limitAccount)
   const api = withZod(scope)
-  sharedRoutes(api, ctx, completed)
+  sharedRoutes(api, ctx, shared)
   overviewRoutes(api, ctx)
   keyRoutes(api, ctx)
   timelineRoutes(api, ctx)
@@ -162,12 +169,13 @@ function signInApi(scope: FastifyInstance, ctx: Context, log: RefusalLog): void 
   signInRoutes(withZod(scope), ctx, log)
 }
 
-function sharedRoutes(api: Api, ctx: Context, completed: CompletedAnswers): void {
+function sharedRoutes(api: Api, ctx: Context, { completed, streams }: Omit<Shared, 'limitAccount'>): void {
   depositRoutes(api, ctx, completed)
   refundRoutes(api, ctx)
   statementRoutes(api, ctx)
   webhookRoutes(api, ctx)
-  eventRoutes(api, ctx)
+  eventRoutes(api, ctx, streams)
+  historyRoutes(api, ctx, streams)
   accountRoutes(api, ctx)
   exceptionRoutes(api, ctx)
   operatorRefundRoutes(api, ctx)
@@ -177,6 +185,7 @@ function sharedRoutes(api: Api, ctx: Context, completed: CompletedAnswers): void
 }
 
 function payerRoutes(scope: Api, ctx: Context, { maxStreams = maxConnections() / 2 }: AppOptions): void {
+  logRoutes(scope, ctx)
   paymentPageRoutes(scope, ctx)
   paymentEventRoutes(scope, ctx, maxStreams)
   sandboxPaymentRoutes(scope, ctx)

@@ -9,6 +9,7 @@ import { auditLogRoutes } from './operator/audit-log.ts'
 import { readJsonOnly } from './server/body.ts'
 import { answerRefusals } from './server/envelope.ts'
 import { withZod, type Api } from './server/schemas.ts'
+import { makeStreams } from './server/streams.ts'
 
 /** The API key with which the console acts for all accounts. */
 export const ALL_ACCOUNTS = 'all-accounts'
@@ -61,7 +62,7 @@ async function contextRoutes(api: Api, ctx: Context): Promise<void> {
     import('./operator/refunds.ts'),
   ])
   webhookRoutes(api, ctx)
-  eventRoutes(api, ctx)
+  eventRoutes(api, ctx, makeStreams({ max: 1, maxPerOwner: 1 }))
   exceptionRoutes(api, ctx)
   operatorRefundRoutes(api, ctx)
 }

@@ -3,7 +3,7 @@
 export const DEPOSIT_STATUSES = ['PENDING', 'COMPLETED', 'EXPIRED', 'CANCELED'] as const
 export type DepositStatus = (typeof DEPOSIT_STATUSES)[number]
 
-export const SCOPES = ['deposits:write', 'deposits:read', 'balance:read', 'webhooks:write'] as const
+export const SCOPES = ['deposits:write', 'deposits:read', 'balance:read', 'events:read', 'webhooks:write'] as const
 export type Scope = (typeof SCOPES)[number]
 
 export const EVENTS = ['DEPOSIT_ASSET_SUCCESS', 'DEPOSIT_REFUNDED'] as const
@@ -25,12 +25,12 @@ export const ERROR_CODES = [
   'key_invalid', 'not_signed_in', 'reauthentication_required', 'second_factor_required', 'foreign_origin',
   'scope_missing', 'account_suspended', 'not_enabled', 'mail_not_set_up', 'signature_wrong', 'not_found', 'email_taken',
   'external_id_taken', 'key_limit', 'webhook_limit', 'invitation_used', 'invitation_expired', 'invitation_other_email',
-  'not_cancelable', 'payment_held', 'not_refundable', 'already_refunded', 'refund_too_large', 'balance_too_small',
-  'refund_ended', 'refund_not_sent', 'refund_in_progress', 'exception_resolved', 'exception_resolving',
-  'payment_rest_held', 'payment_not_credited', 'payment_returned', 'payment_refunded', 'payment_below_fee',
-  'charge_not_named', 'charge_completed', 'in_flight', 'idempotency_mismatch', 'rate_limited', 'provider_refused',
-  'provider_unavailable', 'unavailable', 'request_timeout', 'method_not_allowed', 'body_too_large', 'unsupported_type',
-  'expectation_failed', 'headers_too_large', 'internal',
+  'not_cancelable', 'history_changed', 'payment_held', 'not_refundable', 'already_refunded', 'refund_too_large',
+  'balance_too_small', 'refund_ended', 'refund_not_sent', 'refund_in_progress', 'exception_resolved',
+  'exception_resolving', 'payment_rest_held', 'payment_not_credited', 'payment_returned', 'payment_refunded',
+  'payment_below_fee', 'charge_not_named', 'charge_completed', 'in_flight', 'idempotency_mismatch', 'rate_limited',
+  'provider_refused', 'provider_unavailable', 'unavailable', 'request_timeout', 'method_not_allowed', 'body_too_large',
+  'unsupported_type', 'expectation_failed', 'headers_too_large', 'internal',
 ] as const
 export type ErrorCode = (typeof ERROR_CODES)[number]
 
@@ -50,10 +50,10 @@ export type ReasonCode = (typeof REASON_CODES)[number]
 export const AUDIT_ACTIONS = [
   'account.created', 'account.suspended', 'account.resumed', 'account.terms_changed', 'account.charges_canceled',
   'account.erased', 'exception.opened', 'exception.resolved', 'exception.reopened', 'refund.requested', 'refund.ended',
-  'reconcile.started', 'history.seeded', 'key.created', 'key.revoked', 'webhook.created', 'webhook.changed',
-  'webhook.deleted', 'webhook.disabled', 'webhook.secret_rotated', 'operator.created', 'operator.enabled',
-  'operator.disabled', 'session.opened', 'sessions.ended', 'password.changed', 'password.reset', 'password.set',
-  'email.confirmed', 'second_factor.enabled', 'second_factor.disabled', 'second_factor.locked', 'recovery_codes.made',
-  'recovery_code.used', 'invitation.created', 'invitation.revoked',
+  'reconcile.started', 'history.seeded', 'history.began', 'key.created', 'key.revoked', 'webhook.created',
+  'webhook.changed', 'webhook.deleted', 'webhook.disabled', 'webhook.secret_rotated', 'operator.created',
+  'operator.enabled', 'operator.disabled', 'session.opened', 'sessions.ended', 'password.changed', 'password.reset',
+  'password.set', 'email.confirmed', 'second_factor.enabled', 'second_factor.disabled', 'second_factor.locked',
+  'recovery_codes.made', 'recovery_code.used', 'invitation.created', 'invitation.revoked',
 ] as const
 export type AuditAction = (typeof AUDIT_ACTIONS)[number]

@@ -13,9 +13,15 @@ import { overridesColumn } from './terms.ts'
 
 // Who is calling, by which key, and what that allows.
 
-export type Scope = 'deposits:write' | 'deposits:read' | 'balance:read' | 'webhooks:write'
+export type Scope = 'deposits:write' | 'deposits:read' | 'balance:read' | 'events:read' | 'webhooks:write'
 
-export const SCOPES: readonly Scope[] = ['deposits:write', 'deposits:read', 'balance:read', 'webhooks:write']
+export const SCOPES: readonly Scope[] = [
+  'deposits:write',
+  'deposits:read',
+  'balance:read',
+  'events:read',
+  'webhooks:write',
+]
 
 export const OPERATOR_SCOPE = 'operator'
 /** For a monitoring system: reads /metrics and nothing else. The operator scope includes it. */
@@ -65,10 +71,15 @@ export function requireOperator(caller: Caller | OperatorCaller, scope: Operator
   })
 }
 
-const WHILE_SUSPENDED: readonly Scope[] = ['deposits:read', 'balance:read']
+const WHILE_SUSPENDED: readonly Scope[] = ['deposits:read', 'balance:read', 'events:read']
+
+/** Who may say where events are sent may read them. */
+function holds({ scopes }: Caller, scope: Scope): boolean {
+  return scopes.includes(scope) || (scope === 'events:read' && scopes.includes('webhooks:write'))
+}
 
 export function requireScope(caller: Caller, scope: Scope): void {
-  if (!caller.scopes.includes(scope))
+  if (!holds(caller, scope))
     throw new Fault('scope_missing', `This API key lacks the scope ${scope}`, { details: { scope } })
   if (caller.suspendedAt && !WHILE_SUSPENDED.includes(scope))
     throw new Fault('account_suspended', 'This account is suspended')

@@ -13,18 +13,30 @@ import {
   nextCursor,
   oneOf,
   response,
+  sendText,
   time,
   toApi,
   type Api,
 } from '../server/schemas.ts'
+import type { Streams } from '../server/streams.ts'
+import { afterField, historyPage, readPage, timeLimit, waitField } from './history.ts'
 import { attemptOutcome } from './webhooks.ts'
 
-export function eventRoutes(app: Api, ctx: Context): void {
-  const reading = { scope: 'webhooks:write' } as const
-  const resending = { ...reading, fresh: false } as const
+export function eventRoutes(app: Api, ctx: Context, streams: Streams): void {
+  const reading = { scope: 'events:read' } as const
+  const resending = { scope: 'webhooks:write', fresh: false } as const
 
-  app.get('/api/events', { schema: routes.listEvents, config: reading }, async (request) => {
-    const { webhookId, event, ...filter } = request.query
+  app.get('/api/events', { schema: routes.listEvents, config: reading }, async (request, reply) => {
+    const { webhookId, event, after, wait, ...filter } = request.query
+    if (after !== undefined) {
+      const { accountId } = request.caller
+      const page = { accountId, after, limit: filter.limit, waitSeconds: wait }
+      const text = await readPage(ctx, page, () => {
+        request.leaveInFlight()
+        return timeLimit(wait * 1000, streams.admit(reply.raw, accountId))
+      })
+      return sendText(reply, text)
+    }
     const { events, nextCursor } = await listEvents(ctx, accountScopeOf(request.caller), {
       ...filter,
       ...(event && { kind: event }),
@@ -63,6 +75,11 @@ const eventsQuery = z.object({
       'Only events with a delivery in this state. pending: not tried yet. retrying: failed, and will be tried again. failed: given up.',
   }),
   webhookId: webhookId.exactOptional().meta({ description: 'Only events with a delivery to this webhook.' }),
+  after: afterField.exactOptional().meta({
+    description:
+      'Events after this position, oldest first, without their deliveries: `0`, a position, or the `next` of an earlier answer. Only `limit` and `wait` go with it.',
+  }),
+  wait: waitField,
   order: oneOf('order', ['desc', 'asc'])
     .exactOptional()
     .meta({ description: '`desc`: newest first, the default. `asc`: oldest first, to catch up from a time on.' }),
@@ -151,15 +168,27 @@ const queued = z.int().meta({
 
 // ---- Routes ----
 
+const eventsAnswer = {
+  description: 'A page of events.',
+  content: {
+    'application/json': {
+      schema: z.union([z.object({ success: z.literal(true), events: eventSchema.array(), nextCursor }), historyPage]),
+    },
+  },
+}
+
 const NOT_FOUND = '`Event not found`, or `Webhook not found`: unknown, malformed, or of another account.'
 
 const routes = describeOperations('Events', {
   listEvents: {
     summary: 'List events',
     description:
-      'Newest first unless `order` is `asc`, each with the state of its deliveries. To catch up after downtime, read from some minutes before it with `order=asc` and `from`, and skip the ids that you have. Needs the scope `webhooks:write`.',
+      'With `after`, the history of the account: oldest first, numbered without a gap, and waiting for the next event if `wait` is given. To catch up after downtime, store `next` and read on from it. Without `after`, newest first unless `order` is `asc`, each with the state of its deliveries. Needs the scope `events:read`.',
     querystring: eventsQuery,
-    response: { 200: response('A page of events.', { events: eventSchema.array(), nextCursor }) },
+    response: { 200: eventsAnswer },
+    errors: {
+      409: 'With `after`: the position is not in the history, because the service was restored from an older backup.',
+    },
   },
   getEvent: {
     summary: 'Get an event',

@@ -36,6 +36,8 @@ declare module 'fastify' {
     caller: Caller
     /** Set before any handler for operators runs, but for that of /metrics, which METRICS_TOKEN opens too. */
     operator: OperatorCaller
+    /** For an answer that goes on for long: throws once the caller may not have it any more. */
+    stillMay: () => Promise<void>
   }
 }
 
@@ -47,6 +49,7 @@ export function requireKeys(app: FastifyInstance, ctx: Context, limitAccount: Sh
 
   app.decorateRequest('caller')
   app.decorateRequest('operator')
+  app.decorateRequest('stillMay')
   app.addHook('onRoute', (route) => checkRouteScope(route, OPERATOR_PREFIX))
   app.addHook('onRequest', async (request, reply) => {
     const key = presentedKey(request)
@@ -61,6 +64,7 @@ export function requireKeys(app: FastifyInstance, ctx: Context, limitAccount: Sh
       throw refusal
     }
     setCaller(request, caller)
+    request.stillMay = async () => setCaller(request, await identify(ctx, key))
   })
 }
 

@@ -29,6 +29,7 @@ export function requireSession(app: FastifyInstance, ctx: Context, limitAccount:
   app.decorateRequest('caller')
   app.decorateRequest('operator')
   app.decorateRequest('session')
+  app.decorateRequest('stillMay')
   app.addHook('onRoute', (route) => {
     checkRouteScope(route, `${DASHBOARD_PREFIX}/api/operator`)
     checkRouteFresh(route)
@@ -44,6 +45,14 @@ export function requireSession(app: FastifyInstance, ctx: Context, limitAccount:
       const ofAccount = await limitAccount(caller.accountId)
       if (ofAccount && !ofAccount.isAdmitted) limitRate(ofAccount, reply)
     }
+    admit(request, session)
+    request.stillMay = async () =>
+      admit(request, requireSignedIn(await readVisitor(ctx, request, { isUnattended: true })))
+    if (request.routeOptions.config.fresh) requireFresh(session, ctx.now())
+  })
+
+  function admit(request: FastifyRequest, session: Session) {
+    const { caller } = session
     request.session = session
     const scope = scopeOf(request)
     if (isOperatorScope(scope)) {
@@ -58,8 +67,7 @@ export function requireSession(app: FastifyInstance, ctx: Context, limitAccount:
       requireScope(caller, scope)
       request.caller = caller
     }
-    if (request.routeOptions.config.fresh) requireFresh(session, ctx.now())
-  })
+  }
 
   function requireSecondFactor({ isTwoFactor }: Session, demands: SignInSettings['requireSecondFactor'][]): void {
     if (!isTwoFactor && demands.includes(ctx.settings.signIn.requireSecondFactor))
@@ -83,15 +91,18 @@ export type Visitor = {
   challenge: string | undefined
 }
 
-export async function readVisitor(ctx: Context, request: FastifyRequest): Promise<Visitor> {
+export async function readVisitor(
+  ctx: Context,
+  request: FastifyRequest,
+  // Our pages set this header when the user has been away. Lying about it gains nothing: a click does the same.
+  { isUnattended = request.headers['guiche-unattended'] === 'true' } = {},
+): Promise<Visitor> {
   const { cookie } = request.headers
   // Without a cookie the secret is not needed, and it is created on first use.
   if (cookie === undefined) return { session: undefined, token: undefined, challenge: undefined }
   const names = cookieNames(ctx.settings.publicUrl)
   const secret = cookieSecret(ctx.settings)
   const token = readSignedCookie(cookie, names.session, secret)
-  // Our pages set this header when the user has been away. Lying about it gains nothing: a click does the same.
-  const isUnattended = request.headers['guiche-unattended'] === 'true'
   const session = token === undefined ? undefined : await findSession(ctx, token, { isUnattended })
   if (session) request.identity = { ...session.caller, userId: session.userId }
   return { session, token, challenge: readSignedCookie(cookie, names.secondStep, secret) }

@@ -11,6 +11,10 @@ declare module 'fastify' {
     /** Answered also while all places are taken, within RESERVED. */
     isReserved?: boolean
   }
+  interface FastifyRequest {
+    /** For an answer that waits for something to happen: it does not count as in flight any more. */
+    leaveInFlight: () => void
+  }
 }
 
 export type Load = {
@@ -36,7 +40,7 @@ const MAX_CONNECTIONS = 20_000
 const SHARE_OF_DESCRIPTORS = 0.5
 
 export function limitInFlight(app: FastifyInstance, load: Load, { openResponses, closeIdle }: Connections): void {
-  const leave = () => void (load.inFlight -= 1)
+  app.decorateRequest('leaveInFlight', () => {})
   app.addHook('onRequest', (request, reply, done) => {
     const { url, config } = request.routeOptions
     const excess = openResponses(request.raw.socket, reply.raw) - MAX_PER_CONNECTION
@@ -54,13 +58,18 @@ export function limitInFlight(app: FastifyInstance, load: Load, { openResponses,
           retryAfterSeconds: DRAIN_RETRY_SECONDS,
         }),
       )
-    // Streams stay open for hours and do little; pay/events.ts has a limit of its own.
+    // Streams stay open for hours and do little; streams.ts has limits of its own.
     if (config.isStream) return done()
     if (load.inFlight >= load.maxInFlight + (config.isReserved ? RESERVED : 0))
       return done(new Fault('unavailable', 'The service is overloaded, please try again'))
     load.inFlight += 1
+    let isCounted = true
+    request.leaveInFlight = () => {
+      if (isCounted) load.inFlight -= 1
+      isCounted = false
+    }
     // Not onResponse, which does not run for a caller who hangs up: the count would never go down.
-    reply.raw.once('close', leave)
+    reply.raw.once('close', request.leaveInFlight)
     done()
   })
   app.addHook('onSend', (_request, reply, _payload, done) => {
