@@ -12,7 +12,6 @@ import type {
   Deposit,
   Event,
   Exception,
-  HistoryPage,
   NewCharge,
   OperatorRefund,
   ProviderHealth,

@@ -47,7 +47,8 @@ export async function renderTypes(document: Document): Promise<Record<'api.ts' |
   const names = [...new Set([...answered, ...events].flatMap((schema) => refsIn(schema, document)))].toSorted()
   const inputs = types.filter(({ isInput }) => isInput)
   const schemas = names.map((name) => ({ name, schema: document.components.schemas[name]! }))
-  const imported = names.filter((name) => [...types].some(({ schema }) => JSON.stringify(schema).includes(`/${name}"`)))
+  const used = types.filter((type) => type.name !== OTHER_FORM)
+  const imported = names.filter((name) => used.some(({ schema }) => JSON.stringify(schema).includes(`/${name}"`)))
   const api = [
     HEADER,
     `import type { ${imported.join(', ')} } from './types.ts'\n`,
@@ -80,6 +81,8 @@ function tableLine({ method, path, operation }: Route): string {
   const takesKey = operation.parameters?.some(({ name }) => name === 'Idempotency-Key')
   return `${operation.operationId}: [${[method, path, ...(takesKey ? ['key'] : [])].map(literal).join(', ')}]`
 }
+
+const OTHER_FORM = 'other form'
 
 type Named = { name: string; schema: Schema; isInput?: boolean }
 
@@ -115,7 +118,7 @@ function describeOperation({ operation }: Route): { text: string; types: Named[]
   const [form, ...otherForms] = formsOf(Object.entries(responses).find(([status]) => status.startsWith('2'))![1])
   const answer = withoutSuccess(form!)
   fields.push(`answer: ${typeText(answer)}`)
-  types.push({ name: 'answer', schema: answer }, ...otherForms.map((schema) => ({ name: 'otherForm', schema })))
+  types.push({ name: 'answer', schema: answer }, ...otherForms.map((schema) => ({ name: OTHER_FORM, schema })))
   return { text: `/** ${operation.summary}. */\n${operationId}: { ${fields.join('; ')} }`, types }
 }
 

@@ -95,3 +95,15 @@ create trigger events_wait after insert on events referencing new table as added
   for each statement execute function wait_for_number();
 create trigger audit_log_waits after insert on audit_log referencing new table as added
   for each statement execute function wait_for_number();
+
+-- A line that privacy erases takes its salt along: then its commitment tells nothing, and the tree stays whole.
+create function forget_lines() returns trigger language plpgsql as $$
+begin
+  update history set salt = null where line_id in (select id from removed);
+  return null;
+end $$;
+create trigger audit_log_forgets after delete on audit_log referencing old table as removed
+  for each statement execute function forget_lines();
+
+-- The signed head of the tree when the day was closed.
+alter table closings add column head text;

@@ -14,6 +14,7 @@ import type { Context } from './domain/context.ts'
 import { FAILOVER_WITHIN_MS } from './domain/deposits/open-deposit.ts'
 import { makeDemoAccount, type DemoAccount } from './domain/demo/demo-account.ts'
 import { checkSecretKeys, recordSecretKey } from './domain/core/secret-keys.ts'
+import { signHead } from './domain/history/heads.ts'
 import { makeProcessStatus } from './process-status.ts'
 import { buildApp, buildWorkerApp, type App } from './http/app.ts'
 import type { Say } from './open-database.ts'
@@ -26,6 +27,7 @@ import { startDeliverWorker } from './workers/deliver.ts'
 import { startNumberWorker } from './workers/number.ts'
 import { startPurgeWorker } from './workers/purge.ts'
 import { startReconcileWorker } from './workers/reconcile.ts'
+import { startHeadWorker } from './workers/sign-heads.ts'
 import { startRefundWorker } from './workers/refund.ts'
 import type { Loop } from './workers/loop.ts'
 import { startRegistration } from './workers/register.ts'
@@ -139,6 +141,8 @@ async function open(config: Config, { log, say, stoppers, signal }: Start): Prom
     ])
   })
   const demo = config.settings.mode === 'test' && config.role !== 'worker' ? await makeDemoAccount(ctx) : undefined
+  // Before anything gets a position: a database that was restored from an older backup begins another history.
+  await signHead(ctx)
   measureProcess(ctx.metrics)
   ctx.metrics.buildInfo.set({ version: VERSION, node: process.version }, 1)
   presence.describe(makeProcessStatus(ctx))
@@ -178,6 +182,7 @@ function startWorkers({ role, ...config }: Config, ctx: Context): Loop[] {
     startDeliverWorker(ctx),
     startRefundWorker(ctx),
     startPurgeWorker(ctx),
+    startHeadWorker(ctx),
     ...(ctx.settings.reconcileSeconds > 0 ? [startReconcileWorker(ctx)] : []),
   ]
 }

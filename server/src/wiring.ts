@@ -13,6 +13,7 @@ import { reportTaken } from './db/shared-limits.ts'
 import { openStandby } from './domain/reports/read-report.ts'
 import { makeContext } from './domain/context.ts'
 import { makeWebhookSender } from './egress/webhook-sender.ts'
+import { makeWitness } from './egress/witness.ts'
 import type { Provider } from './domain/ports/provider.ts'
 import { makeSmtpMailer } from './mail/smtp.ts'
 import { makeUnsentMailer } from './mail/unsent.ts'
@@ -114,6 +115,7 @@ export async function openContext(
       providers,
       webhookSender,
       mailer,
+      witness: settings.witness ? makeWitness(settings.witness.url) : undefined,
       instance: presence.instance,
       limits,
       ...(config.breachedPasswordsUrl && { isBreached: makeIsBreached(config.breachedPasswordsUrl, log) }),

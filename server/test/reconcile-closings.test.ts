@@ -199,10 +199,11 @@ test('a day that two processes close at the same moment gets two revisions', asy
     from: dayStart('2026-03-01'),
     to: dayStart('2026-03-02'),
   })
-  const close = () => transact(w.pool, (tx) => insertClosing(tx, w.clock.now(), '2026-03-01', comparison))
+  const close = () =>
+    transact(w.pool, (tx) => insertClosing(tx, w.clock.now(), { day: '2026-03-01', comparison, head: '' }))
   let second: Promise<number> | undefined
   const first = await transact(w.pool, async (tx) => {
-    const revision = await insertClosing(tx, w.clock.now(), '2026-03-01', comparison)
+    const revision = await insertClosing(tx, w.clock.now(), { day: '2026-03-01', comparison, head: '' })
     second = close()
     await w.lockWait()
     return revision

@@ -160,6 +160,7 @@ export async function world(options: Options = {}): Promise<World> {
     chargeSeal: makeChargeSeal(() => [CHARGE_SECRET]),
     headKeys: (name) => [deriveNoteKey('a secret for heads', name)],
     outsideHeads: memoryHeads(),
+    witness: null,
     signIn: {
       signup: 'open',
       secrets: () => ['a secret for sign-in that only tests know'],

@@ -1,4 +1,4 @@
-import { createHash, createPrivateKey, createPublicKey, hkdfSync, sign, type KeyObject } from 'node:crypto'
+import { createHash, createPrivateKey, createPublicKey, hkdfSync, sign, verify, type KeyObject } from 'node:crypto'
 
 // Signed notes and checkpoints of C2SP: c2sp.org/signed-note and c2sp.org/tlog-checkpoint. Existing verifiers and
 // witnesses understand them.
@@ -9,6 +9,11 @@ const ED25519 = Buffer.from([1])
 // The beginning of an Ed25519 private key in PKCS #8 (RFC 8410). The 32 bytes of the key follow.
 const PKCS8_HEAD = Buffer.from('302e020100300506032b657004220420', 'hex')
 const PUBLIC_KEY_BYTES = 32
+// The beginning of a public one (RFC 8410).
+const SPKI_HEAD = Buffer.from('302a300506032b6570032100', 'hex')
+const COSIGNATURE = 4
+// Key id, time, signature.
+const COSIGNATURE_BYTES = 4 + 8 + 64
 
 /** The same key in every process that has the secret. A name belongs to one log, so each log has its own key. */
 export function deriveNoteKey(secret: string, name: string): NoteKey {
@@ -49,4 +54,35 @@ export function parseCheckpoint(note: string): Checkpoint | undefined {
   if (!origin || !size || !/^(0|[1-9]\d{0,15})$/.test(size) || !root || blank !== '') return undefined
   const bytes = Buffer.from(root, 'base64')
   return bytes.length === 32 ? { origin, size: Number(size), root: bytes } : undefined
+}
+
+type Cosigner = { name: string; id: string; publicBytes: Buffer }
+
+function parseCosignerKey(key: string): Cosigner | undefined {
+  const [, name, id, material = ''] = /^([^+\s]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/=]+)$/.exec(key) ?? []
+  const bytes = Buffer.from(material, 'base64')
+  if (!name || !id || bytes[0] !== COSIGNATURE || bytes.length !== 1 + PUBLIC_KEY_BYTES) return undefined
+  return { name, id, publicBytes: bytes.subarray(1) }
+}
+
+export function isCosignerKey(key: string): boolean {
+  return parseCosignerKey(key) !== undefined
+}
+
+/** Whether a line is the cosignature of a checkpoint by this verifier key: c2sp.org/tlog-cosignature. */
+export function verifyCosignature(note: string, line: string, key: string): boolean {
+  const cosigner = parseCosignerKey(key)
+  const [dash, signer, encoded] = line.split(' ')
+  if (!cosigner || dash !== '—' || signer !== cosigner.name || !encoded) return false
+  const bytes = Buffer.from(encoded, 'base64')
+  if (bytes.length !== COSIGNATURE_BYTES || bytes.subarray(0, 4).toString('hex') !== cosigner.id) return false
+  const text = note.slice(0, note.lastIndexOf('\n\n') + 1)
+  const signed = `cosignature/v1\ntime ${bytes.readBigUInt64BE(4)}\n${text}`
+  const spki = Buffer.concat([SPKI_HEAD, cosigner.publicBytes])
+  return verify(
+    null,
+    Buffer.from(signed),
+    createPublicKey({ key: spki, format: 'der', type: 'spki' }),
+    bytes.subarray(12),
+  )
 }

@@ -6,9 +6,11 @@ import { makeDatabaseClock } from '../db/clock.ts'
 import { verifyBackup, type Manifest } from '../db/embedded/backup-files.ts'
 import { refuseOverwriting, restoreBackup } from '../db/embedded/restore.ts'
 import { makePool } from '../db/pool.ts'
+import { transact } from '../db/tx.ts'
 import type { Context } from '../domain/context.ts'
 import { makeCore } from '../domain/core/core.ts'
 import { checkSecretKeys } from '../domain/core/secret-keys.ts'
+import { beginRestoredHistory } from '../domain/history/number-pending.ts'
 import { ProviderError } from '../domain/ports/provider.ts'
 import { OVERLAP_MS, reconcileWindow } from '../domain/reconciliation/reconcile.ts'
 import { logTo, makeLog } from '../log.ts'
@@ -70,7 +72,7 @@ async function runRestore(terminal: Terminal, directory: string, { home: wanted,
         home,
         say,
         signal,
-        check: (databaseUrl, aside) => requireSecretKey(terminal, databaseUrl, aside),
+        check: (databaseUrl, aside) => prepareRestored(terminal, databaseUrl, aside),
         onProgress: bytesShown(show, 'restoring'),
       }),
     ),
@@ -84,17 +86,20 @@ async function runRestore(terminal: Terminal, directory: string, { home: wanted,
   await runAudit(terminal, {}, { config, prepare: (ctx) => catchUp(ctx, terminal, manifest) })
 }
 
-/** Without its key, secrets of webhooks cannot be read, and every charge looks forged. */
-async function requireSecretKey(terminal: Terminal, databaseUrl: string, home: string): Promise<void> {
+/**
+ * Without its key, secrets of webhooks cannot be read, and every charge looks forged. Readers may know positions that
+ * the backup lacks, so another history begins.
+ */
+async function prepareRestored(terminal: Terminal, databaseUrl: string, home: string): Promise<void> {
   const { settings } = terminal.loadConfig({ home })
   const log = makeLog('error', logTo(terminal.screen))
   const pool = makePool(databaseUrl, log, { maxConnections: 1 })
   try {
     const clock = makeDatabaseClock(pool)
-    const otherKey = await checkSecretKeys(
-      makeCore({ pool, clock, log, metrics: makeMetrics(), settings, instance: 0 }),
-    )
+    const core = makeCore({ pool, clock, log, metrics: makeMetrics(), settings, instance: 0 })
+    const otherKey = await checkSecretKeys(core)
     if (otherKey) throw new OperatorError(`${otherKey}. Nothing was restored`)
+    await transact(pool, (tx) => beginRestoredHistory(tx, core.now()))
   } finally {
     await pool.end()
   }

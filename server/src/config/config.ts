@@ -11,7 +11,7 @@ import { recordReads, unreadVariables } from './unread-variables.ts'
 import { readDatabaseUrl } from '../db/database-url.ts'
 import { SERVICE_ROLES } from '../db/presence.ts'
 import { columnOf } from '../db/sql-values.ts'
-import { deriveNoteKey } from '../base/signed-note.ts'
+import { deriveNoteKey, isCosignerKey } from '../base/signed-note.ts'
 import { makeOutsideHeads } from '../domain/core/outside-heads.ts'
 import { makeChargeSeal } from '../domain/core/charge-facts.ts'
 import type { SessionLimits, Settings } from '../domain/core/settings.ts'
@@ -122,6 +122,7 @@ function loadSettings(env: Env, { home, mode, publicUrl, providers, secretKeys }
     chargeSeal: makeChargeSeal(secretKeys),
     headKeys: (name) => secretKeys().map((secret) => deriveNoteKey(secret, name)),
     outsideHeads: makeOutsideHeads(home, env.ANCHOR_FILE || undefined),
+    witness: loadWitness(env),
     signIn: loadSignIn(env, mode, secretKeys),
     refunds: {
       byAccounts: flag(env, 'REFUNDS_BY_ACCOUNTS'),
@@ -132,6 +133,17 @@ function loadSettings(env: Env, { home, mode, publicUrl, providers, secretKeys }
       signInsDays: integer(env, 'RETAIN_SIGN_INS_DAYS', 365, { min: 0, max: 36_500 }),
     },
   }
+}
+
+function loadWitness(env: Env): Settings['witness'] {
+  const url = text(env, 'WITNESS_URL', '')
+  const key = text(env, 'WITNESS_KEY', '')
+  if (url === '' && key === '') return null
+  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
+    throw refusal('WITNESS_URL', 'must be the submission prefix of a C2SP witness, such as https://witness.example')
+  if (!isCosignerKey(key))
+    throw refusal('WITNESS_KEY', 'must be the verifier key of the witness, such as witness.example+1a2b3c4d+BA…')
+  return { url, key }
 }
 
 /** Undefined unless a unit of Type=notify started us. */

@@ -3,6 +3,7 @@ import { makeOwnBuckets, type SharedBuckets } from '../base/token-buckets.ts'
 import { makeKeyCache, type KeyCache } from './accounts/callers.ts'
 import { makeCore, type Core } from './core/core.ts'
 import { makeHistoryFeed, type HistoryFeed } from './history/history-feed.ts'
+import type { Witness } from './history/witness.ts'
 import { makeDepositLanes, type DepositLanes } from './deposits/lanes.ts'
 import type { Mailer } from './ports/mailer.ts'
 import type { Provider } from './ports/provider.ts'
@@ -15,6 +16,8 @@ export type Ports = {
   providers: Provider[]
   webhookSender: WebhookSender
   mailer: Mailer
+  /** Countersigns the heads of the history; undefined without WITNESS_URL. */
+  witness?: Witness | undefined
 }
 
 /** A function that takes the Context may call providers, besides all that `Core` allows; see core/core.ts. */
@@ -33,6 +36,7 @@ export function makeContext(parts: Parameters<typeof makeCore>[0] & Ports & Opti
     providers: parts.providers,
     webhookSender: parts.webhookSender,
     mailer: parts.mailer,
+    witness: parts.witness,
     historyFeed: makeHistoryFeed(core),
     keys: makeKeyCache(),
     limits: parts.limits ?? makeOwnBuckets(),

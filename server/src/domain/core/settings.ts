@@ -29,6 +29,8 @@ export type Settings = {
   /** The keys that sign heads of the history of this name, one for each SECRET_KEY. */
   headKeys: (name: string) => NoteKey[]
   outsideHeads: OutsideHeads
+  /** Who countersigns heads, if anybody: WITNESS_URL and its verifier key. */
+  witness: { url: string; key: string } | null
   signIn: SignInSettings
   /** byAccounts: account holders may refund by API. returnFee: a refund returns its share of the fee. */
   refunds: { byAccounts: boolean; returnFee: boolean }

@@ -42,8 +42,20 @@ export async function signHead(core: Core, { leaf = 0 }: { leaf?: number } = {})
     core.metrics.historiesBegun.inc()
     core.log.error({ historyId: head.historyId }, `${LOST}, or others: a new history began`)
   }
-  await core.settings.outsideHeads.keep(head.note)
+  await keepOutside(core, head)
   return head
+}
+
+/** Without a place to keep it, the database alone guards the heads. */
+async function keepOutside(core: Core, { note }: Head): Promise<void> {
+  try {
+    await core.settings.outsideHeads.keep(note)
+  } catch (err) {
+    core.log.error(
+      { err },
+      'the head of the history cannot be kept outside the database: make GUICHE_HOME and ANCHOR_FILE writable',
+    )
+  }
 }
 
 type StoredHead = {

@@ -64,6 +64,12 @@ export async function beginHistory(tx: Tx, now: Date, reason: string): Promise<v
   await writeAudit(tx, now, SYSTEM, { action: 'history.began', subject: 'history', reason })
 }
 
+/** A backup of a release without histories has no positions that anybody knows. */
+export async function beginRestoredHistory(tx: Tx, now: Date): Promise<void> {
+  const { isThere } = await tx.one<{ isThere: boolean }>(`select to_regclass('histories') is not null as "isThere"`)
+  if (isThere) await beginHistory(tx, now, 'a backup was restored')
+}
+
 const ANY_UNNUMBERED = prepared('select from unnumbered limit 1')
 const LOCK = prepared('select pg_try_advisory_xact_lock($1) as locked')
 

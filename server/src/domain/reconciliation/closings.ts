@@ -21,6 +21,8 @@ export type Closing = {
   differenceCount: number
   differences: ComparisonDifference[]
   closedAt: Date
+  /** The signed head of the history then; null of a day that an older release closed. */
+  head: string | null
 }
 
 export type ClosingFilter = {
@@ -31,7 +33,11 @@ export type ClosingFilter = {
 }
 
 /** Rows never change: a day that is closed again gets the next revision, which this returns. */
-export async function insertClosing(tx: Tx, now: Date, day: string, comparison: Comparison): Promise<number> {
+export async function insertClosing(
+  tx: Tx,
+  now: Date,
+  { day, comparison, head }: { day: string; comparison: Comparison; head: string },
+): Promise<number> {
   // Concurrent closings take turns; there are few a day.
   await tx.run('lock table closings in share row exclusive mode')
   const { revision } = await tx.one<{ revision: number }>(
@@ -51,6 +57,7 @@ export async function insertClosing(tx: Tx, now: Date, day: string, comparison: 
     difference_count: comparison.differenceCount,
     differences: JSON.stringify(comparison.differences),
     closed_at: now,
+    head,
   })
   return revision
 }
@@ -66,7 +73,7 @@ export async function listClosings(core: Core, filter: ClosingFilter): Promise<C
        starts_at as "startsAt", ends_at as "endsAt",
        provider_count as "providerCount", provider_total_cents as "providerTotalCents",
        ledger_count as "ledgerCount", ledger_total_cents as "ledgerTotalCents",
-       difference_count as "differenceCount", differences, closed_at as "closedAt"
+       difference_count as "differenceCount", differences, closed_at as "closedAt", head
      from closings
      where ($1::text is null or provider = $1) and ($2::date is null or day >= $2) and ($3::date is null or day <= $3)
      order by closings.day desc, provider, revision desc

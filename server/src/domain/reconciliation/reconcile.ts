@@ -2,6 +2,7 @@ import { Fault } from '../../base/fault.ts'
 import { transact, type Tx } from '../../db/tx.ts'
 import { writeAudit, type Actor } from '../core/audit-log.ts'
 import { insertClosing } from './closings.ts'
+import { signHead } from '../history/heads.ts'
 import { cutIntoDays, dayAfter, dayStart, wholeSecond, type DayPart } from '../core/business-days.ts'
 import type { Hint, Provider, UnreadEntry } from '../ports/provider.ts'
 import { importReceived, isStray, reportStrays, type Window } from './import-received.ts'
@@ -89,11 +90,22 @@ export async function closeNextDay(
   const from = new Date(Math.max(dayStart(day).getTime(), firstMs))
   const onPage = () => renewClaim(ctx, sweep)
   const comparison = await compareWindow(ctx, provider, { from, to }, { windowSize, onPage, signal })
-  await transact(ctx.pool, async (tx) => {
-    await insertClosing(tx, ctx.now(), day, comparison)
-    await moveClosing(tx, sweep, next)
-  })
+  await close(ctx, { day, comparison }, (tx) => moveClosing(tx, sweep, next))
   return { day, comparison }
+}
+
+/** Stores the comparison of a day with the head of the history. */
+async function close(
+  ctx: Context,
+  closed: { day: string; comparison: Comparison },
+  alsoIn: (tx: Tx) => Promise<unknown> = async () => {},
+): Promise<number> {
+  const { note: head } = await signHead(ctx)
+  return transact(ctx.pool, async (tx) => {
+    const revision = await insertClosing(tx, ctx.now(), { ...closed, head })
+    await alsoIn(tx)
+    return revision
+  })
 }
 
 // ---- By an operator ----
@@ -140,7 +152,7 @@ export async function reconcileWindow(
       }
       const comparison = await compareWindow(ctx, provider, part, { windowSize, onPage, signal })
       const isOver = isWhole && part.to <= ctx.now()
-      const revision = isOver ? await transact(ctx.pool, (tx) => insertClosing(tx, ctx.now(), day, comparison)) : null
+      const revision = isOver ? await close(ctx, { day, comparison }) : null
       comparisons.push({ ...comparison, day, revision })
     }
   }

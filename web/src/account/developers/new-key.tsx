@@ -28,6 +28,10 @@ const useTexts = translations({
       label: ['Ver saldo e extrato', 'View balance and statement'],
       hint: ['Somente leitura.', 'Read-only.'],
     },
+    'events:read': {
+      label: ['Ver eventos', 'View events'],
+      hint: ['Ler e acompanhar o histórico da conta.', 'Read and follow the history of the account.'],
+    },
     'webhooks:write': {
       label: ['Gerenciar webhooks', 'Manage webhooks'],
       hint: ['Configurar webhooks e reenviar eventos.', 'Configure webhooks and resend events.'],

@@ -115,6 +115,7 @@ const useActionTexts = translations<Record<AuditAction, Pair>>({
   'exception.reopened': ['Exceção reaberta', 'Exception reopened'],
   'refund.requested': ['Devolução pedida', 'Refund requested'],
   'reconcile.started': ['Conciliação iniciada', 'Reconciliation started'],
+  'history.began': ['Novo histórico: eventos perdidos', 'New history: events were lost'],
   'history.seeded': ['Histórico de exemplo criado', 'Example history created'],
   'invitation.created': ['Convite criado', 'Invitation created'],
   'invitation.revoked': ['Convite revogado', 'Invitation revoked'],
