@@ -1,5 +1,6 @@
 import { expect } from 'vitest'
 import { transact } from '../src/db/tx.ts'
+import { booksOptions } from '../src/domain/audit/audit.ts'
 import { auditBooks, type Difference } from '../src/domain/audit/books.ts'
 import type { Actor } from '../src/domain/core/audit-log.ts'
 import type { Charge } from '../src/domain/deposits/charge-reads.ts'
@@ -108,7 +109,7 @@ export async function holdings(w: Pick<World, 'pool'>): Promise<Record<string, n
 
 /** What the audit finds in the books alone, whatever the bank says. */
 export async function bookDifferences(w: World): Promise<Difference[]> {
-  const options = { now: w.clock.now(), seal: w.ctx.settings.chargeSeal }
+  const options = await booksOptions(w.ctx)
   return (await transact(w.pool, (tx) => auditBooks(tx, options), { isolation: 'repeatable read' })).differences
 }
 

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { transact, type Tx } from '../../src/db/tx.ts'
+import { booksOptions } from '../../src/domain/audit/audit.ts'
 import { auditBooks, bookChecks, type Difference } from '../../src/domain/audit/books.ts'
 import { makeHistory } from '../tamper-history.ts'
 import { world, type World } from '../world.ts'
@@ -17,16 +18,16 @@ const { forgeries, statementsOf } = (await import(
 
 test('each check of the books names a forgery that the other rows are consistent with', async () => {
   const { w, ...accounts } = await makeHistory()
-  const now = w.clock.now()
+  const options = await booksOptions(w.ctx)
   const auditAfter = (forge: (tx: Tx) => Promise<void>) =>
     inVain(w, async (tx: Tx) => {
       await forge(tx)
-      return (await auditBooks(tx, { now, seal: w.ctx.settings.chargeSeal })).differences
+      return (await auditBooks(tx, options)).differences
     })
   expect(await auditAfter(async () => {})).toEqual([])
 
   const all = forgeries(accounts).filter((one) => !one.isBanks)
-  const checks = [...Object.keys(bookChecks(now)), 'code']
+  const checks = [...Object.keys(bookChecks(options.now)), 'code']
   const named: Record<string, string> = {}
   for (const check of checks) {
     const forgery = all.find(({ by }) => by[0] === check) ?? all.find(({ by }) => by.includes(check))

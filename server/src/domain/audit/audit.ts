@@ -1,5 +1,6 @@
 import { transact } from '../../db/tx.ts'
-import { AUDIT_TIMEOUT_MS, auditBooks, type Books } from './books.ts'
+import type { Core } from '../core/core.ts'
+import { AUDIT_TIMEOUT_MS, auditBooks, type Books, type BooksOptions } from './books.ts'
 import { compareProvider, countText, type Compared, type NotCompared } from './providers.ts'
 import { MAX_NAMED } from '../reconciliation/differences.ts'
 import type { Context } from '../context.ts'
@@ -26,11 +27,8 @@ const BOOKS_SHARE = 0.4
 export async function audit(ctx: Context, { since, onProgress = () => {} }: AuditOptions = {}): Promise<AuditReport> {
   const onStep = (name: string, step: number, steps: number) =>
     onProgress({ done: (BOOKS_SHARE * step) / steps, text: `the books: ${name}` })
-  const books = await transact(
-    ctx.pool,
-    (tx) => auditBooks(tx, { now: ctx.now(), seal: ctx.settings.chargeSeal, onStep }),
-    { isolation: 'repeatable read' },
-  )
+  const options = { ...(await booksOptions(ctx)), onStep }
+  const books = await transact(ctx.pool, (tx) => auditBooks(tx, options), { isolation: 'repeatable read' })
   const differences = [...books.differences]
   let differenceCount = differences.length
   const compared: Compared[] = []
@@ -52,6 +50,12 @@ export async function audit(ctx: Context, { since, onProgress = () => {} }: Audi
     differences: differences.slice(0, MAX_NAMED),
     isCut: differenceCount > MAX_NAMED,
   }
+}
+
+/** Read before the snapshot is opened: it has every head that was kept outside by now. */
+export async function booksOptions({ now, settings }: Core): Promise<BooksOptions> {
+  const { chargeSeal: seal, headKeys, outsideHeads } = settings
+  return { now: now(), seal, tree: { headKeys, outside: await outsideHeads.newest() } }
 }
 
 async function findUnasked(ctx: Context): Promise<NotCompared[]> {

@@ -1,6 +1,7 @@
 import type { Cents } from '../../base/money.ts'
 import type { Tx } from '../../db/tx.ts'
 import { EVENT_CHECKS } from './events.ts'
+import { checkTree, HISTORY_CHECKS, type TreeOptions } from './history.ts'
 import { LEDGER_CHECKS } from './ledger.ts'
 import { checkCodes, PAYMENT_CHECKS } from './payments.ts'
 import { QUEUE_CHECKS } from './queues.ts'
@@ -32,6 +33,7 @@ export type Books = {
 export type BooksOptions = {
   now: Date
   seal: ChargeSeal
+  tree: Omit<TreeOptions, 'limit'>
   onStep?: (name: string, done: number, total: number) => void
 }
 
@@ -42,13 +44,13 @@ const WORK_MEM = '64MB'
 
 export function bookChecks(now: Date): Checks {
   const money = { ...schemaChecks(), ...LEDGER_CHECKS, ...PAYMENT_CHECKS, ...REFUND_CHECKS }
-  const checks = { ...money, ...EVENT_CHECKS, ...QUEUE_CHECKS, ...TRAIL_CHECKS }
+  const checks = { ...money, ...EVENT_CHECKS, ...HISTORY_CHECKS, ...QUEUE_CHECKS, ...TRAIL_CHECKS }
   const at = `timestamptz '${now.toISOString()}'`
   return Object.fromEntries(Object.entries(checks).map(([name, sql]) => [name, sql.replaceAll(NOW, at)]))
 }
 
 /** Derives what each table must contain, and names each row that differs. The caller opens one snapshot for it. */
-export async function auditBooks(tx: Tx, { now, seal, onStep }: BooksOptions): Promise<Books> {
+export async function auditBooks(tx: Tx, { now, seal, tree, onStep }: BooksOptions): Promise<Books> {
   await prepareAudit(tx)
   const checks: [string, () => Promise<Omit<Difference, 'check'>[]>][] = [
     ...Object.entries(bookChecks(now)).map(([name, sql]): (typeof checks)[number] => [
@@ -56,6 +58,7 @@ export async function auditBooks(tx: Tx, { now, seal, onStep }: BooksOptions): P
       () => tx.rows(`${sql} limit ${MAX_NAMED + 1}`),
     ]),
     ['code', () => checkCodes(tx, seal, MAX_NAMED + 1)],
+    ['tree', () => checkTree(tx, { ...tree, limit: MAX_NAMED + 1 })],
   ]
   const differences: Difference[] = []
   for (const [index, [check, find]] of checks.entries()) {
