@@ -20,6 +20,10 @@ export type {
   UpdateWebhookBody,
 } from './api.ts'
 export { GuicheError, type ClientErrorCode, type GuicheErrorCode } from './errors.ts'
+export { verifyHistory } from './history.ts'
+export type { HistoryProblem, HistoryProblemCode, HistoryProof, Pieces } from './history.ts'
+export { verifyReceipt } from './history-receipt.ts'
+export type { ReceiptProblem, ReceiptProof } from './history-receipt.ts'
 export type { Call, CallOptions, Created, CreateOptions, GuicheOptions } from './http.ts'
 export type { Page, Pages } from './pages.ts'
 export type { SentEvent } from './sent-events.ts'

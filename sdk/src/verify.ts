@@ -1,5 +1,6 @@
 import { acceptDelivery, openDelivery, type Payload, type VerifyOptions, type WebhookHeaders } from './delivery.ts'
 import type { GuicheEvent } from './events.ts'
+import { nodeCrypto } from './node-crypto.ts'
 
 export {
   WebhookVerificationError,
@@ -27,19 +28,8 @@ export function verify(
   secret: string | readonly string[],
   options: VerifyOptions = {},
 ): GuicheEvent {
-  const { createHmac } = loadCrypto()
+  const { createHmac } = nodeCrypto('use verifyAsync, with the same arguments')
   const delivery = openDelivery(payload, headers, secret, options)
   const digests = delivery.keys.map((key) => createHmac('sha256', key).update(delivery.signed).digest('base64'))
   return acceptDelivery(payload, delivery, digests)
-}
-
-type Hmac = { update(data: Uint8Array): Hmac; digest(encoding: 'base64'): string }
-type Crypto = { createHmac(algorithm: 'sha256', key: Uint8Array): Hmac }
-
-/** Loads node:crypto at the first use. With an import, edge runtimes could not load the package at all. */
-function loadCrypto(): Crypto {
-  const { process } = globalThis as { process?: { getBuiltinModule?(name: string): unknown } }
-  const crypto = process?.getBuiltinModule?.('node:crypto')
-  if (crypto === undefined) throw new Error('this runtime has no node:crypto: use verifyAsync, with the same arguments')
-  return crypto as Crypto
 }
