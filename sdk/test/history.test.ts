@@ -1,3 +1,4 @@
+import { readFileSync, writeFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { verifyHistory, verifyReceipt, type HistoryProblem } from '@guiche/sdk'
@@ -166,5 +167,28 @@ describe('the specifications', () => {
   test('signed-note: a key whose id does not fit, or of another kind, is refused', () => {
     for (const key of ['', 'example.com/foo', NOTE_KEY.replace('530d', '530e'), NOTE_KEY.replace('+Aek', '+Bek')])
       expect(() => verifyReceipt(damagedLog.receipt(ACCOUNT, 1), '', { keys: [key] })).toThrow('verifier key')
+  })
+})
+
+test('the sample in docs/verify is proven, and is what these rules make', async () => {
+  const place = new URL('../../docs/verify/', import.meta.url)
+  const log = mixedLog(11)
+  const lines = log.export(ACCOUNT)
+  const { body: event } = JSON.parse(lines.find((line) => line.includes('"position":3,'))!) as { body: string }
+  const files = {
+    'sample.jsonl': fileOf(lines),
+    'sample.tlog-proof': log.receipt(ACCOUNT, 3),
+    'sample-event.json': event,
+    'sample.key': `${VKEY}\n`,
+  }
+  if (process.env['UPDATE_DOCS'])
+    for (const [name, text] of Object.entries(files)) writeFileSync(new URL(name, place), text)
+  const read = (name: string) => readFileSync(new URL(name, place), 'utf8')
+  for (const [name, text] of Object.entries(files)) expect(read(name)).toBe(text)
+  const keys = { keys: [read('sample.key').trim()] }
+  expect(await verifyHistory(read('sample.jsonl'), keys)).toMatchObject({ ok: true, size: 11 })
+  expect(verifyReceipt(read('sample.tlog-proof'), read('sample-event.json'), keys)).toMatchObject({
+    ok: true,
+    position: 3,
   })
 })

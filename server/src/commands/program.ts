@@ -32,6 +32,7 @@ import { startCommand, type Start } from './start.ts'
 import type { Keyboard, Terminal } from './terminal.ts'
 import { topCommand } from './top.ts'
 import { upgradeDatabaseCommand } from './upgrade-database.ts'
+import { verifyCommand } from './verify.ts'
 import { webhookCommands } from './webhooks.ts'
 
 /** What a command uses of the process. Tests pass their own. */
@@ -119,6 +120,7 @@ A first deposit:
   seedCommand(program, terminal)
   auditCommand(program, terminal)
   auditLogCommand(program, terminal)
+  verifyCommand(program, terminal)
   reconcileCommand(program, terminal)
   backupCommand(program, terminal)
   restoreCommand(program, terminal)
