@@ -109,6 +109,31 @@ export const DAMAGES: Damage[] = [
     damage: (lines) => at40(otherBody)(withoutAids(lines)),
     says: ['root'],
   },
+  {
+    name: 'a body and the hash of its block',
+    damage: (lines) => at40(otherBody)(edit(lines, blockLine(lines), otherHash)),
+    says: ['altered @40', 'hash_altered #0'],
+  },
+  {
+    name: 'a hash that is none',
+    damage: at40((line) => ({ ...line, hash: 'x' })),
+    says: ['unreadable', 'missing @40'],
+  },
+  {
+    name: 'another spelling of a salt',
+    damage: at40((line) => ({ ...line, salt: String(line['salt']).replace(/.(?===$)/, 'B') })),
+    says: ['unreadable', 'missing @40'],
+  },
+  {
+    name: 'the size of a subtree of others',
+    damage: (lines) =>
+      edit(
+        lines,
+        lines.findIndex((line) => /^{"from":\d*[13579],"level":0/.test(line)),
+        (line) => ({ ...line, level: 1 }),
+      ),
+    says: ['unreadable', 'missing'],
+  },
   { name: 'a hash alone', damage: at40(otherHash), says: ['hash_altered @40'] },
   {
     name: 'the hash of a block alone',

@@ -45,5 +45,5 @@ test.each(DAMAGES)('the verifier in Go finds $name in the same place', async (da
   const [, line] = /line (\d+)/.exec(said) ?? []
   const [, leaf] = /leaf (\d+)/.exec(said) ?? []
   if (line !== undefined) expect(problems[0]).toMatchObject({ line: Number(line) })
-  if (leaf !== undefined) expect(problems[0]).toMatchObject({ leaf: Number(leaf) })
+  if (leaf !== undefined) expect(problems.map((problem) => problem.leaf)).toContain(Number(leaf))
 })

@@ -19,14 +19,21 @@ const TYPED_KEY = Buffer.concat([Buffer.of(1), PUBLIC_KEY])
 
 const HISTORY_ID = '018f6f2b-2c41-7d5e-9a57-0c1d2e3f4a5b'
 const ORIGIN = `pay.example.com/${HISTORY_ID}`
-const KEY_ID = sha256(`${ORIGIN}\n`, TYPED_KEY).subarray(0, 4)
-
-export const VKEY = `${ORIGIN}+${KEY_ID.toString('hex')}+${TYPED_KEY.toString('base64')}`
 export const ACCOUNTS = [1, 2, 3].map((n) => `018f6f2b-0000-7000-8000-00000000000${n}`)
 
-export function signNote(text: string): string {
-  const signature = Buffer.concat([KEY_ID, sign(null, Buffer.from(text), KEY)])
-  return `${text}\n— ${ORIGIN} ${signature.toString('base64')}\n`
+/** The same key under another name, as if it signed for another log, too. */
+export const OTHER_NAME = 'pay.example.com/another'
+export const vkeyOf = (name: string) => `${name}+${idOf(name).toString('hex')}+${TYPED_KEY.toString('base64')}`
+
+export const VKEY = vkeyOf(ORIGIN)
+
+export function signNote(text: string, name = ORIGIN): string {
+  const signature = Buffer.concat([idOf(name), sign(null, Buffer.from(text), KEY)])
+  return `${text}\n— ${name} ${signature.toString('base64')}\n`
+}
+
+function idOf(name: string): Buffer {
+  return sha256(`${name}\n`, TYPED_KEY).subarray(0, 4)
 }
 
 export type TestLog = ReturnType<typeof makeLog>

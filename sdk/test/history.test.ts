@@ -6,7 +6,7 @@ import { openCheckpoint, parseKey, parseNote, verifyNote } from '../src/history-
 import { sha256 } from '../src/history-hashes.ts'
 import { addSubtree, hasRoot, type Tree } from '../src/history-tree.ts'
 import { DAMAGES, damagedLog, keysOf, mixedLog, wholeLines } from './history-damages.ts'
-import { ACCOUNTS, makeLog, rootOf, VKEY } from './history-log.ts'
+import { ACCOUNTS, makeLog, OTHER_NAME, rootOf, signNote, VKEY, vkeyOf } from './history-log.ts'
 
 const [ACCOUNT = '', OTHER = ''] = ACCOUNTS
 const OPERATORS = '00000000-0000-0000-0000-000000000000'
@@ -43,12 +43,37 @@ test('an account with two leaves among thousands of others is proven', async () 
   expect(await verifyHistory(fileOf(makeLog(leaves).export(ACCOUNT)), KEYS)).toMatchObject({ ok: true, positions: 2 })
 })
 
+test('erased lines are counted, and a line of the operators that nothing may erase is none', async () => {
+  const proof = await verifyHistory(fileOf(damagedLog.export(OPERATORS)), KEYS)
+  const erased = damagedLog.export(OPERATORS).filter((line) => line.includes('"sign_in","commitment"'))
+  expect(erased.length).toBeGreaterThan(10)
+  expect(proof).toMatchObject({ ok: true, erased: erased.length })
+  const leaves = [1, 2, 3].map((n) => ({
+    account: OPERATORS,
+    class: 'line' as const,
+    body: `${n}`,
+    isErased: n === 2,
+  }))
+  const { problems } = await verifyHistory(fileOf(makeLog(leaves).export(OPERATORS)), KEYS)
+  expect(problems).toMatchObject([
+    { code: 'unreadable', line: 3 },
+    { code: 'missing', leaf: 1, position: 2 },
+  ])
+})
+
+test('a hash that was altered alone is the only problem', async () => {
+  const damage = DAMAGES.find(({ name }) => name === 'a hash alone')!
+  expect(await verifyHistory(fileOf(damage.damage(wholeLines())), KEYS)).toMatchObject({ problemCount: 1 })
+})
+
 test('a file in pieces of bytes that end anywhere is read like a whole one', async () => {
   const bytes = new TextEncoder().encode(fileOf(wholeLines()))
   const pieces = (function* () {
     for (let start = 0; start < bytes.length; start += 997) yield bytes.subarray(start, start + 997)
   })()
   expect(await verifyHistory(pieces, KEYS)).toEqual(await verifyHistory(fileOf(wholeLines()), KEYS))
+  const { problems } = await verifyHistory([bytes, Uint8Array.of(0xc3)], KEYS)
+  expect(problems).toMatchObject([{ code: 'unreadable' }])
 })
 
 test.each(DAMAGES)('$name is noticed, and where it is', async (damage) => {
@@ -123,6 +148,45 @@ describe('a receipt', () => {
     expect(codes(receipt.replace('\n700\n', '\n701\n'), body(40))).toContain('signature')
     for (const text of ['', receipt.replace('@v1', '@v2'), receipt.replace(/extra .*\n/, ''), receipt.slice(10)])
       expect(codes(text, body(40))).toEqual(['unreadable'])
+  })
+})
+
+test('a receipt whose path does not lead from its leaf to the root of its size proves nothing', () => {
+  const leaves = ['a', 'b'].map((body) => ({ account: ACCOUNT, class: 'event' as const, body }))
+  const [one, two] = [makeLog(leaves.slice(0, 1)), makeLog(leaves)]
+  const resign = (receipt: string, size: number) => {
+    const [head = '', note = ''] = receipt.split('\n\n')
+    return `${head}\n\n${signNote(`${note.replace(/\n\d+\n/, `\n${size}\n`)}\n`)}`
+  }
+  const codes = (receipt: string, event: string) => verifyReceipt(receipt, event, KEYS).problems.map(({ code }) => code)
+  // Beyond the end, too short and too long: each would give the root by its hashes alone.
+  expect(codes(one.receipt(ACCOUNT, 1).replace('index 0', 'index 1'), 'a')).toEqual(['not_included'])
+  expect(codes(resign(one.receipt(ACCOUNT, 1), 2), 'a')).toEqual(['not_included'])
+  expect(codes(resign(two.receipt(ACCOUNT, 2).replace('index 1', 'index 0'), 1), 'b')).toEqual(['not_included'])
+})
+
+describe('a checkpoint', () => {
+  const lines = String((JSON.parse(wholeLines()[0]!) as { checkpoint: string }).checkpoint)
+  const text = lines.slice(0, lines.indexOf('\n\n') + 1)
+  const codes = (note: string, vkeys = [VKEY]) =>
+    openCheckpoint(note, vkeys.map(parseKey)).problems.map(({ code }) => code)
+
+  test('is signed by a key of its own name only', () => {
+    expect(codes(lines)).toEqual([])
+    expect(codes(signNote(text, OTHER_NAME), [vkeyOf(OTHER_NAME)])).toEqual(['key_unknown'])
+  })
+
+  test('may carry signatures of others, up to a bound', () => {
+    const other = '— witness.example/a Uw2QOkn8srV1\n'
+    const withOthers = (many: number) => lines.replace('\n\n', `\n\n${other.repeat(many)}`)
+    expect(codes(withOthers(63))).toEqual([])
+    expect(codes(withOthers(64))).toEqual(['checkpoint'])
+  })
+
+  test('has three lines, extensions that are not empty, and no control characters', () => {
+    expect(codes(signNote(`${text}extension\n`))).toEqual([])
+    for (const other of [`${text}\nextension\n`, `${text}a\tb\n`, text.replace('\n7', '\n07'), text.slice(0, 80)])
+      expect(codes(signNote(other))).toEqual(['checkpoint'])
   })
 })
 
