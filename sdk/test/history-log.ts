@@ -36,8 +36,6 @@ function idOf(name: string): Buffer {
   return sha256(`${name}\n`, TYPED_KEY).subarray(0, 4)
 }
 
-export type TestLog = ReturnType<typeof makeLog>
-
 export function makeLog(leaves: Leaf[]) {
   const positions = new Map<string, number>()
   const all: Own[] = leaves.map((leaf, index) => {

@@ -166,7 +166,7 @@ test('a receipt whose path does not lead from its leaf to the root of its size p
 })
 
 describe('a checkpoint', () => {
-  const lines = String((JSON.parse(wholeLines()[0]!) as { checkpoint: string }).checkpoint)
+  const { checkpoint: lines } = JSON.parse(wholeLines()[0]!) as { checkpoint: string }
   const text = lines.slice(0, lines.indexOf('\n\n') + 1)
   const codes = (note: string, vkeys = [VKEY]) =>
     openCheckpoint(note, vkeys.map(parseKey)).problems.map(({ code }) => code)
@@ -242,7 +242,7 @@ test('the sample in docs/verify is proven, and is what these rules make', async 
   const files = {
     'sample.jsonl': fileOf(lines),
     'sample.tlog-proof': log.receipt(ACCOUNT, 3),
-    'sample-event.json': event,
+    'sample.event': event,
     'sample.key': `${VKEY}\n`,
   }
   if (process.env['UPDATE_DOCS'])
@@ -251,7 +251,7 @@ test('the sample in docs/verify is proven, and is what these rules make', async 
   for (const [name, text] of Object.entries(files)) expect(read(name)).toBe(text)
   const keys = { keys: [read('sample.key').trim()] }
   expect(await verifyHistory(read('sample.jsonl'), keys)).toMatchObject({ ok: true, size: 11 })
-  expect(verifyReceipt(read('sample.tlog-proof'), read('sample-event.json'), keys)).toMatchObject({
+  expect(verifyReceipt(read('sample.tlog-proof'), read('sample.event'), keys)).toMatchObject({
     ok: true,
     position: 3,
   })

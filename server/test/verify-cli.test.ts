@@ -7,7 +7,7 @@ import { runCli, runProcess, temporaryHome } from './process.ts'
 const sample = (name: string) => fileURLToPath(new URL(`../../docs/verify/${name}`, import.meta.url))
 const EXPORT = sample('sample.jsonl')
 const KEY = ['--key-file', sample('sample.key')]
-const RECEIPT = ['--receipt', sample('sample.tlog-proof'), '--event', sample('sample-event.json')]
+const RECEIPT = ['--receipt', sample('sample.tlog-proof'), '--event', sample('sample.event')]
 // Settings that no command could use.
 const NO_SERVICE = { DATABASE_URL: 'postgres://localhost:1/none', PUBLIC_URL: 'none' }
 
@@ -54,7 +54,7 @@ test('verify without a key proves nothing, and says so', async () => {
 test('verify proves the receipt of an event, of its exact bytes only', async () => {
   expect(await run(...RECEIPT, ...KEY)).toMatchObject({ code: 0, stdout: expect.stringContaining('Proven') })
   const event = join(temporaryHome(), 'event.json')
-  copyFileSync(sample('sample-event.json'), event)
+  copyFileSync(sample('sample.event'), event)
   writeFileSync(event, ' ', { flag: 'a' })
   const { code, stdout } = await run('--receipt', sample('sample.tlog-proof'), '--event', event, ...KEY)
   expect({ code, stdout }).toMatchObject({ code: 1, stdout: expect.stringContaining('not_included') })
@@ -63,7 +63,7 @@ test('verify proves the receipt of an event, of its exact bytes only', async () 
 test.each([
   ['a file that is not there', ['none.jsonl', ...KEY], 'none.jsonl'],
   ['a key that is none', [EXPORT, '--key', 'none'], 'verifier key'],
-  ['a key file without a key', [EXPORT, '--key-file', EXPORT.replace('.jsonl', '-event.json')], 'no verifier key'],
+  ['a key file without a key', [EXPORT, '--key-file', EXPORT.replace('.jsonl', '.event')], 'no verifier key'],
   ['no file', KEY, 'Give either an export'],
   ['a receipt without its event', RECEIPT.slice(0, 2), 'Give either an export'],
 ])('verify that could not run because of %s ends with 2, unlike damage', async (_, args, text) => {
