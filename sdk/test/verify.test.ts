@@ -61,6 +61,25 @@ describe('what guiche signed', () => {
         case 'DEPOSIT_REFUNDED':
           expectTypeOf(event.data).toEqualTypeOf<EventOf<'DEPOSIT_REFUNDED'>['data']>()
           return `${event.data.refundedValue} cents back`
+        case 'DEPOSIT_HELD':
+          expectTypeOf(event.data.reason).toEqualTypeOf<
+            'wrong_amount' | 'second_payment' | 'wrong_provider' | 'refunded_payment'
+          >()
+          return `${event.data.receivedValue} cents held`
+        case 'DEPOSIT_RELEASED':
+          expectTypeOf(event.data.transactionId).toEqualTypeOf<string | null>()
+          return `${event.data.outcome}: ${event.data.creditedValue} cents`
+        case 'DEPOSIT_EXPIRED':
+        case 'DEPOSIT_CANCELED':
+          return event.data.status
+        case 'REFUND_FAILED':
+          expectTypeOf(event.data.reason).toEqualTypeOf<'not_made' | 'undone'>()
+          return `${event.data.refundValue} cents not refunded`
+        case 'WEBHOOK_DISABLED':
+          return event.data.reason
+        case 'KEY_CREATED':
+        case 'KEY_REVOKED':
+          return event.data.scopes.join()
         case 'WEBHOOK_TEST':
           expectTypeOf(event.data).toEqualTypeOf<{ message: string }>()
           return event.data.message
@@ -76,6 +95,7 @@ describe('what guiche signed', () => {
     expect(pass(DEPOSIT)).toBe('4950 cents')
     expect(pass({ ...DEPOSIT, event: 'WEBHOOK_TEST', data: { message: 'hello' } })).toBe('hello')
     expect(pass({ ...DEPOSIT, event: 'DEPOSIT_REFUNDED', data: { refundedValue: 100 } })).toBe('100 cents back')
+    expect(pass({ ...DEPOSIT, event: 'DEPOSIT_EXPIRED', data: { status: 'EXPIRED' } })).toBe('EXPIRED')
     expect(pass({ ...DEPOSIT, event: 'NEW_KIND', data: { anything: [1] } })).toBe('unknown: NEW_KIND')
   })
 })

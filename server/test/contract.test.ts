@@ -93,9 +93,14 @@ test('the dashboard has the types of what the server answers', async () => {
   }
 })
 
-test('the dashboard has a name and an example of each event', async () => {
+test('the dashboard has a name, a summary and an example of each event', async () => {
   const names = SENT_KINDS.map((kind) => [kind, [EVENTS[kind].name['pt-BR'], EVENTS[kind].name.en]])
-  const lists = { EVENT_NAMES: Object.fromEntries(names), EVENT_EXAMPLES }
+  const summaries = SENT_KINDS.map((kind) => [kind, [EVENTS[kind].summary['pt-BR'], EVENTS[kind].summary.en]])
+  const lists = {
+    EVENT_NAMES: Object.fromEntries(names),
+    EVENT_SUMMARIES: Object.fromEntries(summaries),
+    EVENT_EXAMPLES,
+  }
   const texts = Object.entries(lists).map(
     ([name, value]) => `export const ${name} = ${JSON.stringify(value)} as const\n`,
   )

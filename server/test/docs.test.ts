@@ -236,7 +236,7 @@ test('api.md lists every scope, and no other', () => {
 
 test('webhooks.md lists every kind of event', () => {
   const lines = Object.entries(EVENTS).map(
-    ([kind, event]) => `| \`${kind}\` | ${event.summary}. ${event.description} |\n`,
+    ([kind, event]) => `| \`${kind}\` | ${event.summary.en}. ${event.description} |\n`,
   )
   const text = page('docs/webhooks.md')
   const expected = text.replace(

@@ -268,8 +268,9 @@ describe('guiche events', () => {
     expect((await guiche('events', 'resend', '--since', since, ...toOne)).stdout).toBe('Queued 2 deliveries.\n')
     await receiver.got(6)
     await until('all is written down', async () => (await w.count('deliveries')) === 0)
-    const [event] = JSON.parse((await guiche('events', 'list', '--limit', '1', '--json')).stdout)
-    expect(event.deliveries).toMatchObject([{ state: 'delivered' }])
+    const { id } = receiver.received[0]!
+    const events = JSON.parse((await guiche('events', 'list', '--json')).stdout)
+    expect(events.find((event: { id: string }) => event.id === id).deliveries).toMatchObject([{ state: 'delivered' }])
   })
 })
 

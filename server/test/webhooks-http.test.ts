@@ -148,7 +148,7 @@ describe('a webhook', () => {
     await completedCharge(w, account)
     await deliver(w)
     expect(receiver.received).toHaveLength(1) // only the test event
-    expect(await statesOf(w, account)).toEqual([[], ['failed'], ['delivered']])
+    expect(await statesOf(w, account)).toEqual([[], [], ['failed'], ['delivered']])
 
     const tested = await call(w, account, 'POST', `${path}/test`)
     expect(tested.body).toMatchObject({ success: true, test: { delivered: true } })
@@ -352,11 +352,11 @@ describe('events', () => {
       w.clock.advance(HOUR_MS)
       await completedCharge(w, account)
       await deliver(w)
-      ids.push((await call(w, account, 'GET', '/api/events?limit=1')).body.events[0].id)
+      ids.push((await call(w, account, 'GET', `/api/events?limit=1&event=${KIND}`)).body.events[0].id)
     }
     w.clock.advance(HOUR_MS)
     await completedCharge(w, account)
-    ids.push((await call(w, account, 'GET', '/api/events?limit=1')).body.events[0].id)
+    ids.push((await call(w, account, 'GET', `/api/events?limit=1&event=${KIND}`)).body.events[0].id)
     const found = async (query: string) => {
       const { events } = (await call(w, account, 'GET', `/api/events?event=${KIND}&${query}`)).body
       return events.map((event: { id: string }) => ids.indexOf(event.id))

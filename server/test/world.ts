@@ -18,12 +18,13 @@ import type { Difference } from '../src/domain/audit/books.ts'
 import { readBalance } from '../src/domain/ledger/account-statement.ts'
 import type { Charge } from '../src/domain/deposits/charge-reads.ts'
 import { deriveNoteKey } from '../src/base/signed-note.ts'
+import { SYSTEM } from '../src/domain/core/audit-log.ts'
 import { makeChargeSeal } from '../src/domain/core/charge-facts.ts'
 import { makeContext, type Context } from '../src/domain/context.ts'
 import type { Settings } from '../src/domain/core/settings.ts'
 import { TERM_NAMES, TERMS, type Terms } from '../src/domain/core/terms.ts'
 import { openDeposit, type DepositRequest } from '../src/domain/deposits/open-deposit.ts'
-import { createKey } from '../src/domain/accounts/api-keys.ts'
+import { insertKey } from '../src/domain/accounts/api-keys.ts'
 import { requireAccount, SCOPES, type Scope, type Caller, identify } from '../src/domain/accounts/callers.ts'
 import type { Email } from '../src/domain/ports/mailer.ts'
 import type { ReceivedPayment } from '../src/domain/ports/provider.ts'
@@ -186,9 +187,9 @@ export async function world(options: Options = {}): Promise<World> {
     const accountId = await transact(ctx.pool, (tx) =>
       insertAccount(tx, clock.now(), { email, name: `Loja ${name}`, passwordHash: 'none' }),
     )
-    const { text } = await transact(ctx.pool, (tx) =>
-      createKey(tx, clock.now(), 'test', { accountId, name: 'test', scopes, expiresAt: null }),
-    )
+    // Its key is in no event, so that the events of a test are those that it makes.
+    const key = { accountId, operatorId: null, name: 'test', scopes, expiresAt: null }
+    const { text } = await transact(ctx.pool, (tx) => insertKey(tx, clock.now(), 'test', key, SYSTEM))
     return { accountId, email, key: text, caller: await authenticate(ctx, text) }
   }
   const deposit: World['deposit'] = async (holder, request = {}) => {

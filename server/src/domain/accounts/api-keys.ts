@@ -3,6 +3,9 @@ import { newUuid7 } from '../../base/ids.ts'
 import { isReadable, READABLE_RULE } from '../../base/readable-text.ts'
 import { insertRow } from '../../db/insert-rows.ts'
 import { query, type Tx } from '../../db/tx.ts'
+import { KEY_CREATED, KEY_REVOKED } from '../webhooks/account-event-kinds.ts'
+import { dataOf } from '../webhooks/event-fields.ts'
+import { insertEvents } from '../webhooks/events.ts'
 import { writeAudit, SYSTEM, type Actor } from '../core/audit-log.ts'
 import type { Core } from '../core/core.ts'
 import {
@@ -48,7 +51,11 @@ export async function createKey(
     throw new Fault('key_limit', `An account can have at most ${MAX_ACTIVE_KEYS} active keys: revoke one first`, {
       details: { maxKeys: MAX_ACTIVE_KEYS },
     })
-  return insertKey(tx, now, mode, { ...key, operatorId: null }, actor)
+  const made = await insertKey(tx, now, mode, { ...key, operatorId: null }, actor)
+  const { accountId, scopes, expiresAt } = key
+  const data = dataOf(KEY_CREATED, { keyId: made.keyId, prefix: prefixOf(made.text), scopes, expiresAt })
+  await insertEvents(tx, now, [{ kind: 'KEY_CREATED', accountId, subjectId: made.keyId, createdAt: now, data }])
+  return made
 }
 
 /** Only for the command line: no route makes a key that reads every account. */
@@ -63,7 +70,8 @@ export async function createOperatorKey(
   return insertKey(tx, now, mode, { ...key, accountId: null, scopes: [key.scope] }, actor)
 }
 
-async function insertKey(
+/** Tells nobody: operators have no events. */
+export async function insertKey(
   tx: Tx,
   now: Date,
   mode: 'test' | 'live',
@@ -82,7 +90,7 @@ async function insertKey(
     account_id: accountId,
     operator_id: operatorId,
     name,
-    prefix: text.slice(0, PREFIX_LENGTH),
+    prefix: prefixOf(text),
     hash: Buffer.from(hashKey(text), 'hex'),
     scopes,
     created_at: now,
@@ -91,6 +99,10 @@ async function insertKey(
   const details = { name, scopes, expiresAt, ...(operatorId && { operatorId }) }
   await writeAudit(tx, now, actor, { action: 'key.created', subject: `key ${keyId}`, accountId, details })
   return { keyId, text }
+}
+
+function prefixOf(text: string): string {
+  return text.slice(0, PREFIX_LENGTH)
 }
 
 function checkNewKey(now: Date, key: { name: string; expiresAt: Date | null }): void {
@@ -164,15 +176,24 @@ export async function revokeKey(
   ofAccountId: string | null = null,
 ): Promise<{ keyId: string; name: string } | undefined> {
   const byText = isWellFormedKey(idOrText)
-  const [row] = await tx.rows<{ keyId: string; name: string; accountId: string | null; isRevoked: boolean }>(
-    `select id as "keyId", name, account_id as "accountId", revoked_at is not null as "isRevoked" from api_keys
+  const [row] = await tx.rows<RevocableKey>(
+    `select id as "keyId", name, prefix, scopes, account_id as "accountId", revoked_at is not null as "isRevoked"
+     from api_keys
      where ${byText ? 'hash = $1' : 'id::text = lower($1)'} and ($2::uuid is null or account_id = $2) for no key update`,
     [byText ? Buffer.from(hashKey(idOrText), 'hex') : idOrText, ofAccountId],
   )
   if (!row) return undefined
-  const { keyId, name, accountId } = row
+  const { keyId, name, prefix, scopes, accountId } = row
   if (row.isRevoked) return { keyId, name }
   await tx.run('update api_keys set revoked_at = $2 where id = $1', [keyId, now])
   await writeAudit(tx, now, actor, { action: 'key.revoked', subject: `key ${keyId}`, accountId, details: { name } })
+  const data = dataOf(KEY_REVOKED, { keyId, prefix, scopes })
+  if (accountId !== null)
+    await insertEvents(tx, now, [{ kind: 'KEY_REVOKED', accountId, subjectId: keyId, createdAt: now, data }])
   return { keyId, name }
+}
+
+type RevocableKey = Pick<ListedKey, 'keyId' | 'name' | 'prefix' | 'scopes'> & {
+  accountId: string | null
+  isRevoked: boolean
 }

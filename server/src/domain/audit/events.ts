@@ -1,13 +1,10 @@
 import { isoTime, jsonText } from '../../db/sql-values.ts'
 import { MADE_BEFORE } from '../refunds/refund-states.ts'
-import {
-  DEPOSIT_PAID,
-  DEPOSIT_REFUNDED,
-  EVENT_KINDS,
-  WEBHOOK_TEST,
-  type EventFields,
-  type SentKind,
-} from '../webhooks/event-kinds.ts'
+import { WEBHOOK_TEST } from '../webhooks/account-event-kinds.ts'
+import { DEPOSIT_PAID } from '../webhooks/deposit-event-kinds.ts'
+import type { FieldsInSql } from '../webhooks/event-fields.ts'
+import { EVENT_KINDS, type SentKind } from '../webhooks/event-kinds.ts'
+import { DEPOSIT_REFUNDED } from '../webhooks/refund-event-kinds.ts'
 import { bornAt, check, hex, idMs, NOW, timeMs, type Checks, type Rules } from './rules.ts'
 
 // The id in the body, which receivers get as webhook-id.
@@ -23,7 +20,7 @@ function named(subject: string): Rules {
 }
 
 /** The exact bytes that receivers got. */
-function bodyOf<Facts>(kind: SentKind, fields: EventFields<Facts>): string {
+function bodyOf<Facts>(kind: SentKind, fields: FieldsInSql<Facts>): string {
   const data = Object.entries(fields).map(([name, { sql }]) => `'"${name}":' || ${jsonText(sql)}`)
   return `'{"id":"' || ${NAME} || '","event":"${kind}","createdAt":"' || ${isoTime('e.created_at')} || '","data":{'
     || ${data.join(` || ',' || `)} || '}}'`

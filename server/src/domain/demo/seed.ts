@@ -195,8 +195,8 @@ async function endDeposits(
     const { chargeId, valueCents, payment, status } = deposit
     if (payment)
       pix.push({ endToEndId: payment.endToEndId, txid: chargeId, amountCents: valueCents, at: payment.paidAt })
-    if (payment?.isLate) await endCharge(tx, expiryOf(deposit), chargeId, { from: 'PENDING', to: 'EXPIRED' })
-    if (!payment) await endCharge(tx, at, chargeId, { from: 'PENDING', to: status })
+    if (payment?.isLate) await endCharge(tx, expiryOf(deposit), chargeId, 'EXPIRED')
+    if (status !== 'COMPLETED') await endCharge(tx, at, chargeId, status)
   }
   if (pix.length === 0) return []
   const payments = pix.map(({ at: occurredAt, ...received }) => ({ ...received, provider, occurredAt }))

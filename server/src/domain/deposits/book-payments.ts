@@ -6,20 +6,16 @@ import { hexId } from '../../db/sql-values.ts'
 import type { Tx } from '../../db/tx.ts'
 import { makeLedgerAccounts, makeTally, POST_LINES } from '../ledger/ledger.ts'
 import type { ReceivedPayment } from '../ports/provider.ts'
-import { dataOf, DEPOSIT_PAID } from '../webhooks/event-kinds.ts'
-import { eventBody, TELL, type NewEvent } from '../webhooks/events.ts'
-import type { LockedCharge } from './charge-reads.ts'
+import { DEPOSIT_PAID, type HeldReason } from '../webhooks/deposit-event-kinds.ts'
+import { dataOf } from '../webhooks/event-fields.ts'
+import { eventBody, TELL, type NewEvent, type StoredEvent } from '../webhooks/events.ts'
+import { isVisible, type LockedCharge } from './charge-reads.ts'
 import { COMPLETE_CHARGES, EXPIRY_GRACE_MS, RECLAIM_EXTERNAL_IDS } from './charge-states.ts'
+import { heldEvent, releasedEvent } from './held-events.ts'
 import { resolveUnnamed } from '../exceptions/exception-states.ts'
 
 /** Why a payment completes no charge. */
-export type SuspenseKind =
-  | 'unknown_charge'
-  | 'wrong_provider'
-  | 'wrong_amount'
-  | 'second_payment'
-  /** The provider had refunded it, or some of it, when it first told of it. */
-  | 'refunded_payment'
+export type SuspenseKind = 'unknown_charge' | HeldReason
 
 export type Payment = Pick<ReceivedPayment, 'provider' | 'endToEndId' | 'txid' | 'amountCents' | 'occurredAt'>
 
@@ -35,13 +31,15 @@ type Excepted = Omit<Credited, 'kind' | 'charge'> & {
 }
 
 /**
- * `ownId` is the id of the event or the exception. The nets come from makeTally(), this settlement included: source is
- * the ledger account that the money comes from, target the balance or suspense that it goes to.
+ * `ownId` is the id of the event or the exception. `news` tells of a payment that is held, or was. The nets come from
+ * makeTally(), this settlement included: source is the ledger account that the money comes from, target the balance or
+ * suspense that it goes to.
  */
 type Row = {
   settlement: Settlement
   ownId: string
   body: string | null
+  news: (NewEvent & StoredEvent) | undefined
   sourceNet: Cents
   targetNet: Cents
   feesNet: Cents
@@ -63,6 +61,10 @@ const COLUMNS: Columns<Row> = {
   exception: ['text', ({ settlement }) => (settlement.kind === 'excepted' ? settlement.exception : null)],
   own_id: ['uuid', ({ ownId }) => ownId],
   body: ['json', ({ body }) => body],
+  news_id: ['uuid', ({ news }) => news?.id],
+  news_kind: ['text', ({ news }) => news?.kind],
+  news_subject: ['uuid', ({ news }) => news?.subjectId],
+  news_body: ['json', ({ news }) => news?.body],
   source_net: ['bigint', ({ sourceNet }) => sourceNet],
   target_net: ['bigint', ({ targetNet }) => targetNet],
   fees_net: ['bigint', ({ feesNet }) => feesNet],
@@ -116,6 +118,10 @@ const BOOK = prepared(`
     insert into exceptions (id, payment_id, kind, opened_at)
     select own_id, payment_id, exception, now from kept where kind = 'excepted'
   ), telling as (
+    select news_id as id, account_id, news_kind as kind, news_subject as subject_id, news_body as body,
+      now as created_at, now as due_at
+    from kept where news_id is not null
+    union all
     select own_id as id, account_id, 'DEPOSIT_ASSET_SUCCESS' as kind, charge_id as subject_id, body, now as created_at,
       now as due_at
     from kept where kind <> 'excepted'
@@ -190,7 +196,8 @@ async function book(tx: Tx, now: Date, settlements: Settlement[], isRecorded: bo
 
 function requireBooked({ completed, told, posted }: Booked, kept: Settlement[]): Settlement[] {
   const completing = kept.flatMap((settlement) => (settlement.kind === 'excepted' ? [] : settlement.charge))
-  if (completed !== completing.length || told !== completing.length) throw new Error('a charge was completed twice')
+  const events = completing.length + kept.filter(hasNews).length
+  if (completed !== completing.length || told !== events) throw new Error('a charge was completed twice')
   const fees = completing.filter(({ feeCents }) => feeCents > 0)
   if (posted !== kept.length + fees.length) throw new Error('a ledger account is missing')
   return kept
@@ -199,14 +206,17 @@ function requireBooked({ completed, told, posted }: Booked, kept: Settlement[]):
 function rowOf(now: Date, settlement: Settlement, tally: ReturnType<typeof makeTally>): Row {
   const { kind, payment, charge } = settlement
   const { amountCents } = payment
+  // In the order of events: a payment is released, and then completes its charge.
+  const news = newsOf(now, settlement)
   const ownId = newUuid7(now)
   const sourceNet = tally(kind === 'matched' ? 'suspense' : `cash ${payment.provider}`, -amountCents)
   if (kind === 'excepted')
-    return { settlement, ownId, body: null, sourceNet, targetNet: tally('suspense', amountCents), feesNet: 0 }
+    return { settlement, ownId, body: null, news, sourceNet, targetNet: tally('suspense', amountCents), feesNet: 0 }
   return {
     settlement,
     ownId,
     body: eventBody(depositEvent(now, settlement)),
+    news,
     sourceNet,
     targetNet: tally(charge.accountId, amountCents - charge.feeCents),
     feesNet: tally('fees', charge.feeCents),
@@ -220,6 +230,28 @@ function rowOf(now: Date, settlement: Settlement, tally: ReturnType<typeof makeT
 function isLate({ status, expiresAt }: LockedCharge, { occurredAt }: Payment): boolean {
   const hasEnded = status !== 'PENDING' && status !== 'OPENING'
   return hasEnded || occurredAt.getTime() > expiresAt.getTime() + EXPIRY_GRACE_MS
+}
+
+function newsOf(now: Date, settlement: Settlement): Row['news'] {
+  const event = hasNews(settlement) && heldOrReleased(now, settlement)
+  return event ? { ...event, id: newUuid7(now), body: eventBody(event) } : undefined
+}
+
+/** Of a payment that is held for a visible charge, or no longer held. */
+function hasNews(settlement: Settlement): settlement is News {
+  if (settlement.kind !== 'excepted') return settlement.kind === 'matched'
+  const { charge, exception } = settlement
+  return exception !== 'unknown_charge' && charge !== undefined && isVisible(charge)
+}
+
+type News = Matched | (Excepted & { charge: LockedCharge; exception: HeldReason })
+
+function heldOrReleased(now: Date, settlement: News): NewEvent {
+  const { charge, payment } = settlement
+  if (settlement.kind === 'excepted') return heldEvent(now, charge, payment, settlement.exception)
+  const creditedCents = payment.amountCents - charge.feeCents
+  const released = { charge, payment, creditedCents, returnedCents: 0, isPayable: false }
+  return releasedEvent(now, charge.accountId, { ...released, outcome: 'completed' })
 }
 
 function depositEvent(now: Date, { charge, payment }: Credited | Matched): NewEvent {

@@ -47,7 +47,9 @@ export function paidCents(charge: Pick<Charge, 'receivedCents' | 'valueCents'>):
   return charge.receivedCents ?? charge.valueCents
 }
 
-export function isVisible(charge: StoredCharge): charge is StoredCharge & { status: ChargeStatus } {
+export function isVisible<Row extends Pick<StoredCharge, 'status'>>(
+  charge: Row,
+): charge is Row & { status: ChargeStatus } {
   return charge.status !== 'OPENING' && charge.status !== 'FAILED'
 }
 

@@ -3,7 +3,10 @@ import { unnestOf, valuesOf, type Columns } from '../../db/insert-rows.ts'
 import { prepared } from '../../db/prepared.ts'
 import { autocommit, queryOne, transact, type Tx } from '../../db/tx.ts'
 import type { Core } from '../core/core.ts'
-import { CHARGE_COLUMNS, type StoredCharge, type StoredStatus } from './charge-reads.ts'
+import { DEPOSIT_CANCELED, DEPOSIT_EXPIRED } from '../webhooks/deposit-event-kinds.ts'
+import { dataOf } from '../webhooks/event-fields.ts'
+import { insertEvents } from '../webhooks/events.ts'
+import { CHARGE_COLUMNS, type StoredCharge } from './charge-reads.ts'
 import { hexId } from '../../db/sql-values.ts'
 
 // The states of a charge, in the order of its life. Each move names the state it leaves, so a charge that moved
@@ -123,36 +126,45 @@ export const RECLAIM_EXTERNAL_IDS = `
 
 /** Its expiry and grace are over, and the provider, asked after that, said unpaid. */
 export function markExpired(core: Core, chargeId: string): Promise<StoredCharge | undefined> {
-  return close(core, chargeId, { from: 'PENDING', to: 'EXPIRED' })
+  return close(core, chargeId, 'EXPIRED')
 }
 
 /** The provider withdrew it. */
 export function markCanceled(core: Core, chargeId: string): Promise<StoredCharge | undefined> {
-  return close(core, chargeId, { from: 'PENDING', to: 'CANCELED' })
+  return close(core, chargeId, 'CANCELED')
 }
 
-type Closing = { from: StoredStatus; to: StoredStatus }
+const ENDS = {
+  EXPIRED: { kind: 'DEPOSIT_EXPIRED', fields: DEPOSIT_EXPIRED },
+  CANCELED: { kind: 'DEPOSIT_CANCELED', fields: DEPOSIT_CANCELED },
+} as const
+type End = keyof typeof ENDS
 
-/** Undefined when the charge has left `from`. */
-async function close(core: Core, chargeId: string, closing: Closing): Promise<StoredCharge | undefined> {
-  const closed = await transact(core.pool, (tx) => endCharge(tx, core.now(), chargeId, closing))
-  if (closed) core.metrics.deposits.inc({ state: closing.to.toLowerCase() })
+async function close(core: Core, chargeId: string, end: End): Promise<StoredCharge | undefined> {
+  const closed = await transact(core.pool, (tx) => endCharge(tx, core.now(), chargeId, end))
+  if (!closed) return undefined
+  core.metrics.deposits.inc({ state: end.toLowerCase() })
+  core.wakeDeliveries()
   return closed
 }
 
-export async function endCharge(
-  tx: Tx,
-  now: Date,
-  chargeId: string,
-  { from, to }: Closing,
-): Promise<StoredCharge | undefined> {
-  const [charge] = await tx.rows<StoredCharge>(
-    `update charges c set status = $3, closed_at = $4, opening_instance = null
-     where c.id = $1 and c.status = $2
-     returning ${CHARGE_COLUMNS}`,
-    [chargeId, from, to, now],
+const END_CHARGE = `
+  with ended as (
+    update charges c set status = $2, closed_at = $3, opening_instance = null
+    where c.id = $1 and c.status = 'PENDING'
+    returning ${CHARGE_COLUMNS}
+  ), released as (
+    delete from external_ids e using ended d
+    where e.account_id = d."accountId" and e.external_id = d."externalId" and e.charge_id = $1
   )
-  const release = 'delete from external_ids where account_id = $1 and external_id = $2 and charge_id = $3'
-  if (charge) await tx.run(release, [charge.accountId, charge.externalId, chargeId])
+  select * from ended`
+
+/** Undefined when it is not PENDING any more. */
+export async function endCharge(tx: Tx, now: Date, chargeId: string, end: End): Promise<StoredCharge | undefined> {
+  const [charge] = await tx.rows<StoredCharge>(END_CHARGE, [chargeId, end, now])
+  if (!charge) return undefined
+  const { kind, fields } = ENDS[end]
+  const data = dataOf(fields, { charge })
+  await insertEvents(tx, now, [{ kind, accountId: charge.accountId, subjectId: chargeId, createdAt: now, data }])
   return charge
 }

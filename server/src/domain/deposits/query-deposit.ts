@@ -110,7 +110,7 @@ async function cancelAbsent(ctx: Context, provider: Provider, charge: Charge): P
   const window = { from: new Date(now.getTime() - PROBE_MS), to: now }
   for await (const _ of provider.listReceived(window, () => {})) break
   const canceled = await transact(ctx.pool, async (tx) => {
-    const closed = await endCharge(tx, now, charge.id, { from: 'PENDING', to: 'CANCELED' })
+    const closed = await endCharge(tx, now, charge.id, 'CANCELED')
     if (closed) await enqueueWithdrawal(tx, closed, new Date(now.getTime() + WITHDRAW_AGAIN_MS))
     return closed
   })

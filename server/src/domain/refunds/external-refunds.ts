@@ -4,6 +4,7 @@ import { transact, type Tx } from '../../db/tx.ts'
 import { SYSTEM } from '../core/audit-log.ts'
 import type { Core } from '../core/core.ts'
 import { markDecided, openRefundException } from '../exceptions/exception-states.ts'
+import { tellReleased } from '../deposits/held-events.ts'
 import { holdBalances, type LedgerKey } from '../ledger/ledger.ts'
 import { WHOLE_REFUND, wholeRefundOf, type ProviderRefund, type ReceivedPayment } from '../ports/provider.ts'
 import { recordExternalRefund, UNDONE_JOINS, type ExternalRefund, type Refund } from './refund-states.ts'
@@ -69,6 +70,7 @@ export async function bookForeign(tx: Tx, now: Date, seen: ExternalRefund): Prom
   if (seen.exceptionId === null) return openRefundException(tx, now, 'foreign_refund', refund)
   // Money from suspense that is back with its payer leaves nothing to decide.
   await resolveRefunded(tx, now, seen.exceptionId, refund)
+  await tellReleased(tx, now, seen.exceptionId)
   return false
 }
 

@@ -50,8 +50,8 @@ async function bookAnswer(core: Core, check: ClaimedRefund, end: RefundEnd): Pro
   const { id: refundId, provider } = check.refund
   const booked = await transact(core.pool, (tx) => applyAnswer(tx, core.now(), check, end))
   if (booked === 'foreign_refund' || booked === 'undone_refund') core.metrics.exceptionsOpened.inc({ kind: booked })
-  if (booked === 'foreign_refund' || booked === 'refunded') core.wakeDeliveries()
-  if (booked !== 'known') return
+  if (booked === 'overtaken') return
+  if (booked !== 'known') return core.wakeDeliveries()
   const fields = { refundId, provider, status: end.status }
   core.log.warn(fields, 'a provider contradicted itself about a refund; asked about it by itself, it agrees with us')
 }

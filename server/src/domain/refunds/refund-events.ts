@@ -1,9 +1,10 @@
-import { createHash } from 'node:crypto'
 import type { Cents } from '../../base/money.ts'
 import type { Tx } from '../../db/tx.ts'
 import { CHARGE_COLUMNS, type StoredCharge } from '../deposits/charge-reads.ts'
-import { dataOf, DEPOSIT_REFUNDED } from '../webhooks/event-kinds.ts'
-import { insertEvents, type NewEvent } from '../webhooks/events.ts'
+import { dataOf } from '../webhooks/event-fields.ts'
+import { derivedSubject } from '../webhooks/event-subjects.ts'
+import { insertEvents } from '../webhooks/events.ts'
+import { DEPOSIT_REFUNDED, REFUND_FAILED, type RefundFailure } from '../webhooks/refund-event-kinds.ts'
 
 export type DoneRefund = {
   id: string // 32 hexadecimal digits
@@ -19,26 +20,40 @@ export type DoneRefund = {
 export async function recordRefunded(tx: Tx, now: Date, refund: DoneRefund): Promise<void> {
   const { chargeId } = refund
   if (chargeId === null) return
-  const charge = await tx.one<StoredCharge>(
+  const charge = await addRefunded(tx, chargeId, refund.amountCents)
+  const data = dataOf(DEPOSIT_REFUNDED, { charge, refund, at: now })
+  const subjectId = refundSubject({ ...refund, chargeId })
+  await insertEvents(tx, now, [
+    { kind: 'DEPOSIT_REFUNDED', accountId: charge.accountId, subjectId, createdAt: now, data },
+  ])
+}
+
+/** Takes an undone one from its charge, and inserts the event. The caller holds the charge's lock. */
+export async function recordRefundFailed(tx: Tx, now: Date, refund: DoneRefund, reason: RefundFailure): Promise<void> {
+  const { chargeId } = refund
+  if (chargeId === null) return
+  const charge = await addRefunded(tx, chargeId, reason === 'undone' ? -refund.amountCents : 0)
+  const data = dataOf(REFUND_FAILED, { charge, refund, reason })
+  // The provider may make it after all and then undo it, and undo it again each time that it makes it again.
+  const subjectId = derivedSubject(`${refundText({ ...refund, chargeId })} ${reason}`)
+  await insertEvents(tx, now, [{ kind: 'REFUND_FAILED', accountId: charge.accountId, subjectId, createdAt: now, data }])
+}
+
+function addRefunded(tx: Tx, chargeId: string, cents: Cents): Promise<StoredCharge> {
+  return tx.one<StoredCharge>(
     `update charges c set refunded_cents = refunded_cents + $2 where c.id = $1
      returning ${CHARGE_COLUMNS}`,
-    [chargeId, refund.amountCents],
+    [chargeId, cents],
   )
-  await insertEvents(tx, now, [refundEvent(now, { ...refund, chargeId }, charge)])
 }
+
+type Named = Pick<DoneRefund, 'providerRefundId' | 'madeBefore'> & { chargeId: string }
 
 /** As its provider knows it, so a refund that a restored backup lacks keeps its name. REFUND_SUBJECT does the same. */
-export function refundSubject(refund: Pick<DoneRefund, 'providerRefundId' | 'madeBefore'> & { chargeId: string }) {
-  const { chargeId, providerRefundId, madeBefore } = refund
-  return createHash('sha256').update(`${chargeId} ${providerRefundId} ${madeBefore}`).digest('hex').slice(0, 32)
+export function refundSubject(refund: Named): string {
+  return derivedSubject(refundText(refund))
 }
 
-function refundEvent(now: Date, refund: DoneRefund & { chargeId: string }, charge: StoredCharge): NewEvent {
-  return {
-    kind: 'DEPOSIT_REFUNDED',
-    accountId: charge.accountId,
-    subjectId: refundSubject(refund),
-    createdAt: now,
-    data: dataOf(DEPOSIT_REFUNDED, { charge, refund, at: now }),
-  }
+function refundText({ chargeId, providerRefundId, madeBefore }: Named): string {
+  return `${chargeId} ${providerRefundId} ${madeBefore}`
 }

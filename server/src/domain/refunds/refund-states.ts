@@ -7,8 +7,9 @@ import { SYSTEM, type Actor } from '../core/audit-log.ts'
 import { hexId } from '../../db/sql-values.ts'
 import type { Idempotency } from '../deposits/intents.ts'
 import { markRefunded, openRefundException, reopenException } from '../exceptions/exception-states.ts'
+import { tellReleased } from '../deposits/held-events.ts'
 import { holdBalances, postTransfers, type LedgerKey, type Movement } from '../ledger/ledger.ts'
-import { recordRefunded } from './refund-events.ts'
+import { recordRefunded, recordRefundFailed } from './refund-events.ts'
 
 export type RefundStatus = 'PROCESSING' | 'DONE' | 'FAILED'
 
@@ -165,13 +166,17 @@ export async function endRefund(
 async function finish(tx: Tx, now: Date, refund: Refund): Promise<void> {
   const { provider, amountCents } = refund
   await recordRefunded(tx, now, refund)
-  if (refund.exceptionId !== null) await markRefunded(tx, now, refund.exceptionId)
+  if (refund.exceptionId !== null) {
+    await markRefunded(tx, now, refund.exceptionId)
+    await tellReleased(tx, now, refund.exceptionId)
+  }
   await post(tx, now, refund, [
     { kind: 'refund_paid', debit: { kind: 'refunding' }, credit: { kind: 'cash', provider }, amountCents },
   ])
 }
 
 async function release(tx: Tx, now: Date, refund: Refund): Promise<void> {
+  await recordRefundFailed(tx, now, refund, 'not_made')
   if (refund.exceptionId !== null) {
     const failure = refund.endedBy?.reason ?? refund.failure
     await reopenException(tx, now, refund.exceptionId, { id: refund.id, failure })
@@ -191,15 +196,12 @@ async function release(tx: Tx, now: Date, refund: Refund): Promise<void> {
  */
 export async function undoRefund(tx: Tx, now: Date, refundId: string): Promise<boolean> {
   const refund = await readRefund(tx, refundId)
-  const { provider, chargeId, amountCents } = refund
+  const { provider, amountCents } = refund
   if (!(await openRefundException(tx, now, 'undone_refund', refund))) return false
+  await recordRefundFailed(tx, now, refund, 'undone')
   await post(tx, now, refund, [
     { kind: 'refund_undone', debit: { kind: 'cash', provider }, credit: { kind: 'suspense' }, amountCents },
   ])
-  if (chargeId !== null) {
-    const sql = 'update charges set refunded_cents = refunded_cents - $2 where id = $1'
-    await tx.run(sql, [chargeId, amountCents])
-  }
   return true
 }
 

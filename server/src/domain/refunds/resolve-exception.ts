@@ -16,6 +16,7 @@ import {
 } from '../exceptions/exception-states.ts'
 import { enqueueWithdrawal } from '../deposits/checks/check-queue.ts'
 import { cancelDeposit } from '../deposits/query-deposit.ts'
+import { tellReleased } from '../deposits/held-events.ts'
 import { completeFromSuspense } from '../deposits/settle.ts'
 import { postTransfers, type LedgerKey, type Movement, type Transfer } from '../ledger/ledger.ts'
 import { providerNamed } from '../ports/provider.ts'
@@ -47,6 +48,7 @@ export async function resolveException(
     await closeCharge(ctx, charge)
   }
   const refund = await transact(ctx.pool, (tx) => decide(tx, ctx.now(), exceptionId, decision))
+  ctx.wakeDeliveries()
   if (refund) await runRefund(ctx, { refund, leasedUntil, attempts: 1 })
   const after = await findException(ctx, exceptionId)
   if (resolution.how === 'match' && after.charge) announceMatched(ctx, after.charge.id)
@@ -114,11 +116,15 @@ async function decide(tx: Tx, now: Date, id: string, decision: Decision): Promis
   const transfer = transferOf(now, exception, how, accountId)
   if (transfer.debit.kind === 'balance') await requireBalance(tx, transfer.debit, transfer.amountCents, [transfer])
   const transfers = [transfer]
+  let returnedCents = 0
   for (const refund of refunds) {
     const borne = how === 'credit' ? 'charge_account' : 'write_off'
     await recordDecision(tx, now, refund, { ...decision, how: borne, accountId })
     transfers.push(transferOf(now, refund, borne, accountId))
+    returnedCents += refund.amountCents
   }
+  const creditedCents = how === 'credit' ? exception.amountCents - returnedCents : 0
+  await tellReleased(tx, now, id, { creditedCents, returnedCents })
   await postTransfers(tx, now, transfers)
   return undefined
 }
@@ -274,7 +280,6 @@ async function closeCharge(ctx: Context, charge: Exception['charge']): Promise<v
 function announceMatched(ctx: Context, chargeId: string): void {
   ctx.metrics.deposits.inc({ state: 'completed' })
   ctx.chargeWatch.announce([chargeId], 'COMPLETED')
-  ctx.wakeDeliveries()
   ctx.wakeChecks()
 }
 

@@ -2,7 +2,7 @@ import type { Cents } from '../../base/money.ts'
 import { transact, type Tx } from '../../db/tx.ts'
 import { requireChargeIn, type Charge } from '../deposits/charge-reads.ts'
 import { eventName } from '../webhooks/events.ts'
-import { EVENT_KINDS } from '../webhooks/event-kinds.ts'
+import type { EventKind } from '../webhooks/event-kinds.ts'
 import {
   readHeldIn,
   SELECT_HELD_PAYMENTS,
@@ -160,11 +160,14 @@ function momentsOfRefund(refund: Refund): Moment[] {
   return [requested, { kind, at: refund.endedAt, refund }]
 }
 
+// The other kinds tell what has a moment of its own.
+const SHOWN_KINDS: EventKind[] = ['DEPOSIT_ASSET_SUCCESS', 'DEPOSIT_REFUNDED']
+
 async function momentsOfEvents(tx: Tx, accountId: string, subjects: string[]): Promise<Moment[]> {
   const events = await tx.rows<{ id: string; kind: string; subjectId: string; at: Date }>(
     `select id, kind, subject_id as "subjectId", created_at as at from events
      where kind = any($3) and subject_id = any($2) and account_id = $1 order by id`,
-    [accountId, subjects, EVENT_KINDS],
+    [accountId, subjects, SHOWN_KINDS],
   )
   const names = new Map(events.map((event) => [event.id, eventName(event)]))
   const attempts = await tx.rows<AttemptFacts & { at: Date }>(

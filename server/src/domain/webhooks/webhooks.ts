@@ -6,7 +6,11 @@ import { insertRow } from '../../db/insert-rows.ts'
 import { query, transact, type Tx } from '../../db/tx.ts'
 import { differenceOf, SYSTEM, writeAudit, type Actor, type AuditAction } from '../core/audit-log.ts'
 import { makeReason, type Reason } from '../ports/delivery-reasons.ts'
+import { WEBHOOK_DISABLED } from './account-event-kinds.ts'
+import { dataOf } from './event-fields.ts'
 import { EVENT_KINDS, type EventKind } from './event-kinds.ts'
+import { derivedSubject } from './event-subjects.ts'
+import { insertEvents } from './events.ts'
 import { makeSigningSecret } from './signature.ts'
 import type { Core } from '../core/core.ts'
 import type { WebhookSender } from '../ports/webhook-sender.ts'
@@ -151,7 +155,7 @@ export async function updateWebhook(
     const change = isElsewhere ? { authorization: null, ...patch } : patch
     let after = await changeFields(tx, webhookId, change, sealed(core, patch.authorization ?? null, webhookId))
     if (patch.enabled === true) after = await enableWebhook(tx, webhookId)
-    if (patch.enabled === false) after = await disableWebhook(tx, now, webhookId, disabledBy(actor))
+    if (patch.enabled === false) after = (await disableAndTell(tx, now, webhookId, disabledBy(actor))) ?? after
     const difference = differenceOf(auditable(before), auditable(after))
     // The audit log never holds the values, and hasAuthorization is true before and after.
     const isReplaced = typeof patch.authorization === 'string' && before.hasAuthorization
@@ -192,7 +196,7 @@ export async function deleteWebhook(
   await transact(core.pool, async (tx) => {
     const now = core.now()
     const before = await lockWebhook(tx, accountId, webhookId)
-    await disableWebhook(tx, now, webhookId, makeReason('deleted', 'deleted'))
+    await disableAndTell(tx, now, webhookId, makeReason('deleted', 'deleted'))
     await tx.run('update webhooks set deleted_at = $2 where id = $1', [webhookId, now])
     await audit(tx, now, actor, { action: 'webhook.deleted', webhookId, accountId, details: auditable(before) })
   })
@@ -250,12 +254,18 @@ export function enableWebhook(tx: Tx, webhookId: string): Promise<Webhook> {
   )
 }
 
-/** Queued deliveries become failed. They can be resent after the webhook is enabled again. */
-export async function disableWebhook(tx: Tx, now: Date, webhookId: string, reason: Reason): Promise<Webhook> {
-  const disabled = await tx.one<Webhook>(
-    `update webhooks set disabled_at = coalesce(disabled_at, $2), disabled_reason = coalesce(disabled_reason, $3),
-       disabled_code = case when disabled_at is null then $4 else disabled_code end
-     where id = $1 returning ${WEBHOOK_COLUMNS}`,
+type Disabled = Webhook & { accountId: string }
+
+/** Queued deliveries become failed, and can be resent once it is enabled. Undefined when it is disabled already. */
+export async function disableWebhook(
+  tx: Tx,
+  now: Date,
+  webhookId: string,
+  reason: Reason,
+): Promise<Disabled | undefined> {
+  const [disabled] = await tx.rows<Disabled>(
+    `update webhooks set disabled_at = $2, disabled_reason = $3, disabled_code = $4
+     where id = $1 and disabled_at is null returning account_id as "accountId", ${WEBHOOK_COLUMNS}`,
     [webhookId, now, reason.text, reason.code],
   )
   await tx.run(
@@ -269,17 +279,25 @@ export async function disableWebhook(tx: Tx, now: Date, webhookId: string, reaso
   return disabled
 }
 
+/** The event goes to the other webhooks: this one gets nothing any more. */
+async function disableAndTell(tx: Tx, now: Date, webhookId: string, reason: Reason): Promise<Disabled | undefined> {
+  const disabled = await disableWebhook(tx, now, webhookId, reason)
+  if (!disabled) return undefined
+  const subjectId = derivedSubject(`${webhookId} ${now.toISOString()}`)
+  const data = dataOf(WEBHOOK_DISABLED, disabled)
+  await insertEvents(tx, now, [
+    { kind: 'WEBHOOK_DISABLED', accountId: disabled.accountId, subjectId, createdAt: now, data },
+  ])
+  return disabled
+}
+
 export async function disableFailingWebhook(tx: Tx, now: Date, webhookId: string, reason: Reason): Promise<void> {
-  const [enabled] = await tx.rows<{ accountId: string }>(
-    'select account_id as "accountId" from webhooks where id = $1 and disabled_at is null for no key update',
-    [webhookId],
-  )
-  await disableWebhook(tx, now, webhookId, reason)
-  if (!enabled) return
+  const disabled = await disableAndTell(tx, now, webhookId, reason)
+  if (!disabled) return
   await writeAudit(tx, now, SYSTEM, {
     action: 'webhook.disabled',
     subject: `webhook ${webhookId}`,
-    accountId: enabled.accountId,
+    accountId: disabled.accountId,
     reason: reason.text,
     details: { reasonCode: reason.code },
   })

@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { EVENTS, type EventField } from '../../domain/webhooks/event-kinds.ts'
+import type { EventField } from '../../domain/webhooks/event-fields.ts'
+import { EVENTS } from '../../domain/webhooks/event-kinds.ts'
 import { eventName } from '../../domain/webhooks/events.ts'
 import { DEPOSIT_EXAMPLE, depositSchema } from '../api/deposits.ts'
 
@@ -66,7 +67,7 @@ export const WEBHOOKS = Object.fromEntries(
     const { summary, description } = EVENTS[kind]
     const post = {
       operationId: `on${schemaName(kind)}`,
-      summary,
+      summary: summary.en,
       description,
       security: [],
       parameters: SIGNATURE_HEADERS,

@@ -1,0 +1,86 @@
+import type { Cents } from '../../base/money.ts'
+import { hexId } from '../../db/sql-values.ts'
+import type { Tx } from '../../db/tx.ts'
+import type { Resolution } from '../exceptions/exception-states.ts'
+import { DEPOSIT_HELD, DEPOSIT_RELEASED, type HeldReason, type Released } from '../webhooks/deposit-event-kinds.ts'
+import { dataOf, type EventCharge } from '../webhooks/event-fields.ts'
+import { derivedSubject } from '../webhooks/event-subjects.ts'
+import { insertEvents, type NewEvent } from '../webhooks/events.ts'
+
+// What account holders are told of held payments. A payment is held and released once, and both events have its
+// subject. It follows from the endToEndId, so a payment that a restored backup lacks is told under the same name.
+
+type HeldPix = { amountCents: Cents; endToEndId: string; occurredAt: Date }
+
+/** book-payments.ts inserts it in the statement that books the payment. */
+export function heldEvent(
+  now: Date,
+  charge: EventCharge & { accountId: string; valueCents: Cents },
+  payment: HeldPix,
+  reason: HeldReason,
+): NewEvent {
+  const data = dataOf(DEPOSIT_HELD, { charge, payment, reason })
+  const subjectId = derivedSubject(payment.endToEndId)
+  return { kind: 'DEPOSIT_HELD', accountId: charge.accountId, subjectId, createdAt: now, data }
+}
+
+export function releasedEvent(now: Date, accountId: string, released: Released): NewEvent {
+  const data = dataOf(DEPOSIT_RELEASED, released)
+  const subjectId = derivedSubject(released.payment.endToEndId)
+  return { kind: 'DEPOSIT_RELEASED', accountId, subjectId, createdAt: now, data }
+}
+
+/** What an operator credited, and what the provider had refunded by then. */
+export type Shares = { creditedCents: Cents; returnedCents: Cents }
+
+type Decided = {
+  endToEndId: string
+  amountCents: Cents
+  how: Exclude<Resolution['how'], 'match' | 'charge_account'>
+  creditedAccountId: string | null
+  charge: (EventCharge & { accountId: string; status: string }) | null
+}
+
+/**
+ * The exception is resolved, and not by a match. Nobody is told of money that names no charge, unless it was credited,
+ * nor of the decision about a refund. Without shares, the payer has all of it.
+ */
+export async function tellReleased(tx: Tx, now: Date, exceptionId: string, shares?: Shares): Promise<void> {
+  const [decided] = await tx.rows<Decided>(SELECT_DECIDED, [exceptionId])
+  if (!decided) return
+  const { endToEndId, amountCents, how, charge, creditedAccountId } = decided
+  const accountId = charge?.accountId ?? creditedAccountId
+  if (accountId === null) return
+  const { creditedCents, returnedCents } = shares ?? { creditedCents: 0, returnedCents: amountCents }
+  const isOwn = creditedAccountId === accountId
+  const event = releasedEvent(now, accountId, {
+    charge,
+    outcome: how === 'credit' ? (isOwn ? 'credited' : 'credited_elsewhere') : OUTCOMES[how],
+    payment: { endToEndId, amountCents },
+    creditedCents: isOwn ? creditedCents : 0,
+    returnedCents,
+    isPayable: charge?.status === 'PENDING',
+  })
+  await insertEvents(tx, now, [event])
+}
+
+const OUTCOMES = { refund: 'refunded', write_off: 'written_off' } as const
+
+// A charge that was never visible is none.
+const SELECT_DECIDED = `
+  select
+    p.end_to_end_id as "endToEndId",
+    p.amount_cents as "amountCents",
+    x.resolution as how,
+    x.account_id as "creditedAccountId",
+    case when c.id is not null then json_build_object(
+      'id', ${hexId('c.id')},
+      'paymentLinkId', c.payment_link_id,
+      'externalId', c.external_id,
+      'accountId', c.account_id,
+      'status', c.status
+    ) end as charge
+  from exceptions x
+  join payments p on p.id = x.payment_id
+  left join charges c on c.id = p.charge_id and c.status not in ('OPENING', 'FAILED')
+  where x.id = $1 and x.refund_id is null`

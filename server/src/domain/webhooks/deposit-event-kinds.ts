@@ -1,0 +1,196 @@
+import { z } from 'zod'
+import type { Cents } from '../../base/money.ts'
+import { isoTime } from '../../db/sql-values.ts'
+import {
+  cents,
+  CHARGE,
+  CHARGE_ID,
+  endToEndId,
+  statusField,
+  time,
+  type EventCharge,
+  type EventFields,
+  type FieldsInSql,
+} from './event-fields.ts'
+
+// The kinds about a deposit, and about money that was held for one.
+
+type Paid = {
+  charge: EventCharge & { valueCents: Cents; originalValueCents: Cents; feeCents: Cents }
+  payment: { amountCents: Cents; endToEndId: string; occurredAt: Date }
+  isLate: boolean
+}
+
+export const DEPOSIT_PAID: FieldsInSql<Paid> = {
+  ...CHARGE,
+  value: { valueOf: ({ charge }) => charge.valueCents, sql: 'c.value_cents' },
+  originalValue: { valueOf: ({ charge }) => charge.originalValueCents, sql: 'c.original_value_cents' },
+  fee: { valueOf: ({ charge }) => charge.feeCents, sql: 'c.fee_cents' },
+  creditedValue: {
+    schema: cents('What was credited to your balance'),
+    valueOf: ({ charge, payment }) => payment.amountCents - charge.feeCents,
+    sql: 'p.amount_cents - c.fee_cents',
+  },
+  status: statusField('COMPLETED'),
+  paidLate: { valueOf: ({ isLate }) => isLate, sql: 'c.paid_late' },
+  endToEndId: { schema: endToEndId, valueOf: ({ payment }) => payment.endToEndId, sql: 'p.end_to_end_id' },
+  paidAt: {
+    schema: time('When the payer paid.'),
+    valueOf: ({ payment }) => payment.occurredAt.toISOString(),
+    sql: isoTime('p.occurred_at'),
+  },
+}
+
+type Ended = { charge: EventCharge & { valueCents: Cents; expiresAt: Date } }
+
+const ENDED: EventFields<Ended> = {
+  ...CHARGE,
+  value: { valueOf: ({ charge }) => charge.valueCents },
+  expiresAt: { valueOf: ({ charge }) => charge.expiresAt.toISOString() },
+}
+
+export const DEPOSIT_EXPIRED = { ...ENDED, status: statusField('EXPIRED') }
+export const DEPOSIT_CANCELED = { ...ENDED, status: statusField('CANCELED') }
+
+const HELD_REASONS = ['wrong_amount', 'second_payment', 'wrong_provider', 'refunded_payment'] as const
+export type HeldReason = (typeof HELD_REASONS)[number]
+
+type Held = {
+  charge: EventCharge & { valueCents: Cents }
+  payment: { amountCents: Cents; endToEndId: string; occurredAt: Date }
+  reason: HeldReason
+}
+
+const RECEIVED_EXAMPLE = 4900
+
+export const DEPOSIT_HELD: EventFields<Held> = {
+  ...CHARGE,
+  value: { schema: cents('The value of the charge'), valueOf: ({ charge }) => charge.valueCents },
+  receivedValue: {
+    schema: cents('What arrived, and is held'),
+    example: RECEIVED_EXAMPLE,
+    valueOf: ({ payment }) => payment.amountCents,
+  },
+  reason: {
+    schema: z.enum(HELD_REASONS).meta({
+      description:
+        'Why it does not complete the charge. `refunded_payment`: the bank had refunded it, or part of it. `wrong_provider`: it arrived at another provider than that of the charge.',
+    }),
+    example: 'wrong_amount',
+    valueOf: ({ reason }) => reason,
+  },
+  endToEndId: { schema: endToEndId, valueOf: ({ payment }) => payment.endToEndId },
+  paidAt: { schema: time('When the payer paid.'), valueOf: ({ payment }) => payment.occurredAt.toISOString() },
+}
+
+const OUTCOMES = ['completed', 'credited', 'credited_elsewhere', 'refunded', 'written_off'] as const
+
+export type Released = {
+  /** Null if the payment named none. */
+  charge: EventCharge | null
+  outcome: (typeof OUTCOMES)[number]
+  payment: { amountCents: Cents; endToEndId: string }
+  creditedCents: Cents
+  returnedCents: Cents
+  isPayable: boolean
+}
+
+const UNNAMED = 'Null if the payment named no charge.'
+
+export const DEPOSIT_RELEASED: EventFields<Released> = {
+  transactionId: {
+    schema: z
+      .string()
+      .nullable()
+      .meta({ description: `The \`id\` of the charge. ${UNNAMED}` }),
+    example: CHARGE_ID,
+    valueOf: ({ charge }) => charge?.id ?? null,
+  },
+  paymentLinkId: {
+    schema: z.string().nullable().meta({ description: UNNAMED }),
+    valueOf: ({ charge }) => charge?.paymentLinkId ?? null,
+  },
+  externalId: { valueOf: ({ charge }) => charge?.externalId ?? null },
+  outcome: {
+    schema: z.enum(OUTCOMES).meta({
+      description:
+        '`completed`: it paid the charge after all. `credited`: your balance got what was left of it, without a fee. `credited_elsewhere`: it was meant for another account. `refunded`: the payer has it again. `written_off`: the operator keeps it.',
+    }),
+    example: 'refunded',
+    valueOf: ({ outcome }) => outcome,
+  },
+  receivedValue: {
+    schema: cents('What had arrived'),
+    example: RECEIVED_EXAMPLE,
+    valueOf: ({ payment }) => payment.amountCents,
+  },
+  creditedValue: {
+    schema: cents('What was credited to your balance'),
+    example: 0,
+    valueOf: ({ creditedCents }) => creditedCents,
+  },
+  returnedValue: {
+    schema: cents('What the payer got back'),
+    example: RECEIVED_EXAMPLE,
+    valueOf: ({ returnedCents }) => returnedCents,
+  },
+  stillPayable: {
+    schema: z.boolean().meta({ description: 'Whether the charge could still be paid then.' }),
+    example: true,
+    valueOf: ({ isPayable }) => isPayable,
+  },
+  endToEndId: { schema: endToEndId, valueOf: ({ payment }) => payment.endToEndId },
+}
+
+const HELD_SUBJECT = 'c41d8a1f6b0e4fd29a7355e2b9c6d810'
+
+export const DEPOSIT_KINDS = {
+  DEPOSIT_ASSET_SUCCESS: {
+    name: { en: 'Deposit paid', 'pt-BR': 'Depósito pago' },
+    summary: { en: 'A deposit was paid and credited', 'pt-BR': 'Um depósito foi pago e creditado' },
+    description: 'Sent once for each charge, in the transaction that credits your balance.',
+    subject: CHARGE_ID,
+    fields: DEPOSIT_PAID,
+  },
+  DEPOSIT_EXPIRED: {
+    name: { en: 'Deposit expired', 'pt-BR': 'Depósito expirado' },
+    summary: { en: 'A deposit expired without being paid', 'pt-BR': 'Um depósito expirou sem ser pago' },
+    description:
+      'Sent once for each charge, when the provider has said that it is unpaid. A payment that arrives after all still completes it: `DEPOSIT_ASSET_SUCCESS` then has `paidLate`.',
+    subject: CHARGE_ID,
+    fields: DEPOSIT_EXPIRED,
+  },
+  DEPOSIT_CANCELED: {
+    name: { en: 'Deposit canceled', 'pt-BR': 'Depósito cancelado' },
+    summary: {
+      en: 'A deposit was canceled before it was paid',
+      'pt-BR': 'Um depósito foi cancelado antes de ser pago',
+    },
+    description:
+      'Sent once for each charge, whoever canceled it. A payment that was under way still completes it: `DEPOSIT_ASSET_SUCCESS` then has `paidLate`.',
+    subject: CHARGE_ID,
+    fields: DEPOSIT_CANCELED,
+  },
+  DEPOSIT_HELD: {
+    name: { en: 'Payment under review', 'pt-BR': 'Pagamento em análise' },
+    summary: {
+      en: 'Money arrived that completes no deposit, such as a wrong amount or a second payment',
+      'pt-BR': 'Chegou dinheiro que não conclui um depósito, como um valor errado ou um segundo pagamento',
+    },
+    description:
+      'The money is held. Sent once for each payment that names a charge of yours. The operator decides about it; do not ask the payer to pay again meanwhile.',
+    subject: HELD_SUBJECT,
+    fields: DEPOSIT_HELD,
+  },
+  DEPOSIT_RELEASED: {
+    name: { en: 'Payment review ended', 'pt-BR': 'Análise de pagamento concluída' },
+    summary: {
+      en: 'It was decided what becomes of a payment under review',
+      'pt-BR': 'Foi decidido o que acontece com um pagamento em análise',
+    },
+    description:
+      'Sent once for each payment, when the decision has its effect: a refund, when the provider has made it. Its id ends as that of `DEPOSIT_HELD`. A payment that completes its charge after all has this event first, and `DEPOSIT_ASSET_SUCCESS` after it. A payment that named no charge has only this one, when it is credited or completes a charge.',
+    subject: HELD_SUBJECT,
+    fields: DEPOSIT_RELEASED,
+  },
+} as const
