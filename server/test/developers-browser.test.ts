@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { queryDeposit } from '../src/domain/deposits/query-deposit.ts'
 import { isWellFormedKey } from '../src/domain/accounts/callers.ts'
 import { startDeliverWorker } from '../src/workers/deliver.ts'
-import { enter, expectAccessible, serve, useChromium, visit } from './chromium.ts'
+import { enter, expectAccessible, overflowPx, serve, useChromium, visit } from './chromium.ts'
 import { startReceiver } from './receiver.ts'
 import { bearer } from './requests.ts'
 import { holds } from './webhooks-client.ts'
@@ -135,6 +135,24 @@ test('a webhook is added and tested, a payment is delivered to it, and its deliv
     'Tentativa 1',
   ])
   expect((await page.content()).includes(secret)).toBe(false)
+  expect(errors).toEqual([])
+})
+
+test('the kinds of events are chosen by name, with what each tells, at the width of a phone', async () => {
+  const { w, url, page, errors } = await signedIn('pt-BR')
+  const receiver = await startReceiver()
+  await page.setViewportSize({ width: 390, height: 844 })
+  await page.goto(`${url}/developers/webhooks`)
+  await page.getByRole('button', { name: 'Adicionar webhook' }).click()
+  await page.getByLabel('URL').fill(receiver.url)
+  expect(await page.getByLabel('Depósito pago').isChecked()).toBe(true)
+  await page.getByLabel('Pagamento em análise').check()
+  await page.getByText('como um valor errado ou um segundo pagamento').waitFor()
+  expect(await overflowPx(page)).toBe(0)
+  await expectAccessible(page, 'the form with all kinds')
+  await page.getByRole('button', { name: 'Salvar e testar' }).click()
+  await page.getByText('Evento de teste entregue').waitFor()
+  expect(await w.count('webhooks', `event_kinds = '{DEPOSIT_ASSET_SUCCESS,DEPOSIT_HELD}'`)).toBe(1)
   expect(errors).toEqual([])
 })
 

@@ -1,7 +1,8 @@
 import { queryOptions } from '@tanstack/react-query'
 import { get } from '../../base/api.ts'
 import { translations } from '../../base/language.ts'
-import { EVENT_NAMES } from '../../contract/events.ts'
+import type { EventKind } from '../../contract/codes.ts'
+import { EVENT_NAMES, EVENT_SUMMARIES } from '../../contract/events.ts'
 import type { Delivery, Webhook } from '../../contract/types.ts'
 
 export const webhooksQuery = queryOptions({
@@ -29,4 +30,12 @@ export function useEventName(): (event: string) => string {
   const known: Readonly<Record<Delivery['event'], string>> = useNames()
   const names: Readonly<Record<string, string>> = known
   return (event) => names[event] ?? event
+}
+
+const useSummaries = translations(EVENT_SUMMARIES)
+
+/** In one line, when an event is sent. */
+export function useEventSummary(): (event: EventKind) => string {
+  const summaries: Readonly<Record<EventKind, string>> = useSummaries()
+  return (event) => `${summaries[event]}.`
 }

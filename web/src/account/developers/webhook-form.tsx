@@ -4,7 +4,7 @@ import type { Webhook } from '../../contract/types.ts'
 import { useUrlErrorText } from '../../ui/data/delivery-reasons.ts'
 import { Checkbox, CheckboxGroup, Input, useCheck, useFields } from '../../ui/form/form.tsx'
 import { FormDialog } from '../../ui/form/form-dialog.tsx'
-import { useEventName } from './webhook-events.ts'
+import { useEventName, useEventSummary } from './webhook-events.ts'
 
 const useTexts = translations({
   name: ['Nome', 'Name'],
@@ -51,6 +51,7 @@ export function WebhookForm({ webhook, onSend, ...props }: FormProps) {
   const t = useTexts()
   const urlErrorText = useUrlErrorText()
   const eventName = useEventName()
+  const eventSummary = useEventSummary()
   const fields = useFields<WebhookFields>({
     name: webhook?.name ?? '',
     url: webhook?.url ?? '',
@@ -81,7 +82,12 @@ export function WebhookForm({ webhook, onSend, ...props }: FormProps) {
         options={EVENTS.map((value) => ({
           value,
           label: eventName(value),
-          hint: <code className="font-mono text-[0.8125rem]">{value}</code>,
+          hint: (
+            <>
+              {eventSummary(value)}
+              <code className="block font-mono text-xs">{value}</code>
+            </>
+          ),
         }))}
         {...field('events')}
         error={isWrong && t.noEvent}

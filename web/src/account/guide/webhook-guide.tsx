@@ -3,7 +3,9 @@ import receiverPhp from '../../../../sdk/examples/receiver.php?raw'
 import receiverPy from '../../../../sdk/examples/receiver.py?raw'
 import { translations } from '../../base/language.ts'
 import { useMe } from '../../base/session.ts'
+import { EVENTS } from '../../contract/codes.ts'
 import { EVENT_EXAMPLES } from '../../contract/events.ts'
+import { useEventSummary } from '../developers/webhook-events.ts'
 import { Card } from '../../ui/page.tsx'
 import { CodeBlock } from '../../ui/data/values.tsx'
 import { CodeSample, useCodeLanguage } from './code-sample.tsx'
@@ -43,6 +45,10 @@ const useTexts = translations({
   deposit: ['Um depósito foi pago e creditado.', 'A deposit was paid and credited.'],
   refund: ['Uma devolução foi feita ao pagador.', 'A refund was made to the payer.'],
   testEvent: ['Um teste; responda 2xx.', 'A test; respond 2xx.'],
+  others: [
+    'Para cada webhook, você escolhe o que mais ele recebe. Para creditar pedidos basta `DEPOSIT_ASSET_SUCCESS`. Para avisar o cliente quando o valor veio errado, escolha também `DEPOSIT_HELD` e `DEPOSIT_RELEASED`; para liberar o estoque, `DEPOSIT_EXPIRED` e `DEPOSIT_CANCELED`.',
+    'For each webhook, you choose what else it gets. To credit orders, `DEPOSIT_ASSET_SUCCESS` is enough. To tell a customer that the amount was wrong, also choose `DEPOSIT_HELD` and `DEPOSIT_RELEASED`; to release stock, `DEPOSIT_EXPIRED` and `DEPOSIT_CANCELED`.',
+  ],
   unknown: [
     'Novos eventos podem surgir: responda 2xx aos que não conhece.',
     'New events may be added: respond 2xx to those you don’t know.',
@@ -52,6 +58,7 @@ const useTexts = translations({
 export function WebhookGuide() {
   const t = useTexts()
   const me = useMe()
+  const summary = useEventSummary()
   const [language, setLanguage] = useCodeLanguage()
   return (
     <div className="max-w-3xl space-y-5">
@@ -88,6 +95,15 @@ export function WebhookGuide() {
           <EventSample name="DEPOSIT_ASSET_SUCCESS" text={t.deposit} code={depositEvent} />
           <EventSample name="DEPOSIT_REFUNDED" text={t.refund} code={refundEvent} />
           <EventSample name="WEBHOOK_TEST" text={t.testEvent} />
+          <MarkedParagraph>{t.others}</MarkedParagraph>
+          <dl className="space-y-2">
+            {OTHER_EVENTS.map((kind) => (
+              <div key={kind}>
+                <dt className="font-mono text-sm font-semibold break-words">{kind}</dt>
+                <dd>{summary(kind)}</dd>
+              </div>
+            ))}
+          </dl>
           <p className="pt-2 text-soft">{t.unknown}</p>
         </div>
       </Card>
@@ -131,6 +147,9 @@ app.post('/webhooks/guiche', raw, (request, response) => {
 })
 app.listen(3001)
 `
+
+// Those that the samples leave out.
+const OTHER_EVENTS = EVENTS.filter((kind) => kind !== 'DEPOSIT_ASSET_SUCCESS' && kind !== 'DEPOSIT_REFUNDED')
 
 const depositEvent = JSON.stringify(EVENT_EXAMPLES.DEPOSIT_ASSET_SUCCESS, null, 2)
 const refundEvent = JSON.stringify(EVENT_EXAMPLES.DEPOSIT_REFUNDED, null, 2)
