@@ -457,7 +457,18 @@ export type CreateWebhookBody = {
   /** A label for lists. The default is the host of the URL. */
   name?: string
   /** Which kinds of events to send. The default is `DEPOSIT_ASSET_SUCCESS` only. */
-  events?: Array<'DEPOSIT_ASSET_SUCCESS' | 'DEPOSIT_REFUNDED'>
+  events?: Array<
+    | 'DEPOSIT_ASSET_SUCCESS'
+    | 'DEPOSIT_EXPIRED'
+    | 'DEPOSIT_CANCELED'
+    | 'DEPOSIT_HELD'
+    | 'DEPOSIT_RELEASED'
+    | 'DEPOSIT_REFUNDED'
+    | 'REFUND_FAILED'
+    | 'WEBHOOK_DISABLED'
+    | 'KEY_CREATED'
+    | 'KEY_REVOKED'
+  >
   /** Sent as the `Authorization` header of each delivery. */
   authorization?: string | null
 }
@@ -465,7 +476,18 @@ export type CreateWebhookBody = {
 export type UpdateWebhookBody = {
   name?: string
   url?: string
-  events?: Array<'DEPOSIT_ASSET_SUCCESS' | 'DEPOSIT_REFUNDED'>
+  events?: Array<
+    | 'DEPOSIT_ASSET_SUCCESS'
+    | 'DEPOSIT_EXPIRED'
+    | 'DEPOSIT_CANCELED'
+    | 'DEPOSIT_HELD'
+    | 'DEPOSIT_RELEASED'
+    | 'DEPOSIT_REFUNDED'
+    | 'REFUND_FAILED'
+    | 'WEBHOOK_DISABLED'
+    | 'KEY_CREATED'
+    | 'KEY_REVOKED'
+  >
   /** null removes it. */
   authorization?: string | null
   /** Enabling resets the record of failures. */
@@ -479,7 +501,18 @@ export type RotateWebhookSecretBody = {
 
 export type ListEventsQuery = {
   /** Only events of this kind. */
-  event?: 'DEPOSIT_ASSET_SUCCESS' | 'DEPOSIT_REFUNDED' | 'WEBHOOK_TEST'
+  event?:
+    | 'DEPOSIT_ASSET_SUCCESS'
+    | 'DEPOSIT_EXPIRED'
+    | 'DEPOSIT_CANCELED'
+    | 'DEPOSIT_HELD'
+    | 'DEPOSIT_RELEASED'
+    | 'DEPOSIT_REFUNDED'
+    | 'REFUND_FAILED'
+    | 'WEBHOOK_DISABLED'
+    | 'KEY_CREATED'
+    | 'KEY_REVOKED'
+    | 'WEBHOOK_TEST'
   /**
    * Only events with a delivery in this state. pending: not tried yet. retrying: failed, and will be tried
    * again. failed: given up.

@@ -1,7 +1,7 @@
 import { nodeCrypto } from './node-crypto.ts'
 
 /** What a leaf is: an event, a line of the operators' log, or a sign-in in that log. */
-export type LeafClass = 'event' | 'line' | 'sign_in'
+export type LeafClass = 'event' | 'line' | 'personal'
 
 /** Who has which number: what a leaf says beside its text. */
 export type LeafPlace = { salt: Uint8Array; account: Uint8Array; position: number }

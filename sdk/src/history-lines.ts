@@ -20,7 +20,7 @@ const SALT_BYTES = 16
 const HASH_BYTES = 32
 /** A subtree of more leaves could not begin at a number that is exact here. */
 const MAX_LEVEL = 52
-const CLASSES: readonly unknown[] = ['event', 'line', 'sign_in'] satisfies LeafClass[]
+const CLASSES: readonly unknown[] = ['event', 'line', 'personal'] satisfies LeafClass[]
 
 type Fields = Record<string, unknown>
 

@@ -273,6 +273,94 @@ export type DepositAssetSuccessEvent = {
   }
 }
 
+export type DepositCanceledEvent = {
+  /**
+   * The same in every delivery of this event, and in `webhook-id`. Treat it as opaque, of at most 100
+   * characters.
+   */
+  id: string
+  event: 'DEPOSIT_CANCELED'
+  /** When the event happened. */
+  createdAt: string
+  data: {
+    /** The `id` of the charge. */
+    transactionId: string
+    /** UUID to query the charge with. */
+    paymentLinkId: string
+    /** Your own reference. */
+    externalId: string | null
+    /** What the payer pays, in cents. */
+    value: number
+    /**
+     * When the charge expires. It stays PENDING for about a minute longer, because a payment of the last moment
+     * may still be on its way.
+     */
+    expiresAt: string
+    /** The status of the charge. */
+    status: 'CANCELED'
+  }
+}
+
+export type DepositExpiredEvent = {
+  /**
+   * The same in every delivery of this event, and in `webhook-id`. Treat it as opaque, of at most 100
+   * characters.
+   */
+  id: string
+  event: 'DEPOSIT_EXPIRED'
+  /** When the event happened. */
+  createdAt: string
+  data: {
+    /** The `id` of the charge. */
+    transactionId: string
+    /** UUID to query the charge with. */
+    paymentLinkId: string
+    /** Your own reference. */
+    externalId: string | null
+    /** What the payer pays, in cents. */
+    value: number
+    /**
+     * When the charge expires. It stays PENDING for about a minute longer, because a payment of the last moment
+     * may still be on its way.
+     */
+    expiresAt: string
+    /** The status of the charge. */
+    status: 'EXPIRED'
+  }
+}
+
+export type DepositHeldEvent = {
+  /**
+   * The same in every delivery of this event, and in `webhook-id`. Treat it as opaque, of at most 100
+   * characters.
+   */
+  id: string
+  event: 'DEPOSIT_HELD'
+  /** When the event happened. */
+  createdAt: string
+  data: {
+    /** The `id` of the charge. */
+    transactionId: string
+    /** UUID to query the charge with. */
+    paymentLinkId: string
+    /** Your own reference. */
+    externalId: string | null
+    /** The value of the charge, in cents. */
+    value: number
+    /** What arrived, and is held, in cents. */
+    receivedValue: number
+    /**
+     * Why it does not complete the charge. `refunded_payment`: the bank had refunded it, or part of it.
+     * `wrong_provider`: it arrived at another provider than that of the charge.
+     */
+    reason: 'wrong_amount' | 'second_payment' | 'wrong_provider' | 'refunded_payment'
+    /** The number of the payment in the Pix system. */
+    endToEndId: string
+    /** When the payer paid. */
+    paidAt: string
+  }
+}
+
 export type DepositRefundedEvent = {
   /**
    * The same in every delivery of this event, and in `webhook-id`. Treat it as opaque, of at most 100
@@ -305,6 +393,41 @@ export type DepositRefundedEvent = {
     endToEndId: string
     /** When the provider confirmed the refund. */
     refundedAt: string
+  }
+}
+
+export type DepositReleasedEvent = {
+  /**
+   * The same in every delivery of this event, and in `webhook-id`. Treat it as opaque, of at most 100
+   * characters.
+   */
+  id: string
+  event: 'DEPOSIT_RELEASED'
+  /** When the event happened. */
+  createdAt: string
+  data: {
+    /** The `id` of the charge. Null if the payment named no charge. */
+    transactionId: string | null
+    /** Null if the payment named no charge. */
+    paymentLinkId: string | null
+    /** Your own reference. */
+    externalId: string | null
+    /**
+     * `completed`: it paid the charge after all. `credited`: your balance got what was left of it, without a
+     * fee. `credited_elsewhere`: it was meant for another account. `refunded`: the payer has it again.
+     * `written_off`: the operator keeps it.
+     */
+    outcome: 'completed' | 'credited' | 'credited_elsewhere' | 'refunded' | 'written_off'
+    /** What had arrived, in cents. */
+    receivedValue: number
+    /** What was credited to your balance, in cents. */
+    creditedValue: number
+    /** What the payer got back, in cents. */
+    returnedValue: number
+    /** Whether the charge could still be paid then. */
+    stillPayable: boolean
+    /** The number of the payment in the Pix system. */
+    endToEndId: string
   }
 }
 
@@ -405,6 +528,45 @@ export type HistoryPage = {
   done: boolean
   /** Positions belong to it. It changes only when the service was restored from a backup that lacks events. */
   historyId: string
+}
+
+export type KeyCreatedEvent = {
+  /**
+   * The same in every delivery of this event, and in `webhook-id`. Treat it as opaque, of at most 100
+   * characters.
+   */
+  id: string
+  event: 'KEY_CREATED'
+  /** When the event happened. */
+  createdAt: string
+  data: {
+    /** The `id` of the key. */
+    keyId: string
+    /** How the key begins. The key itself is in no event. */
+    prefix: string
+    /** What it may do. */
+    scopes: string[]
+    expiresAt: string | null
+  }
+}
+
+export type KeyRevokedEvent = {
+  /**
+   * The same in every delivery of this event, and in `webhook-id`. Treat it as opaque, of at most 100
+   * characters.
+   */
+  id: string
+  event: 'KEY_REVOKED'
+  /** When the event happened. */
+  createdAt: string
+  data: {
+    /** The `id` of the key. */
+    keyId: string
+    /** How the key begins. The key itself is in no event. */
+    prefix: string
+    /** What it may do. */
+    scopes: string[]
+  }
 }
 
 export type NewCharge = {
@@ -516,6 +678,42 @@ export type Refund = {
   undoneAt: string | null
 }
 
+export type RefundFailedEvent = {
+  /**
+   * The same in every delivery of this event, and in `webhook-id`. Treat it as opaque, of at most 100
+   * characters.
+   */
+  id: string
+  event: 'REFUND_FAILED'
+  /** When the event happened. */
+  createdAt: string
+  data: {
+    /** The `id` of the charge. */
+    transactionId: string
+    /** UUID to query the charge with. */
+    paymentLinkId: string
+    /** Your own reference. */
+    externalId: string | null
+    /** The `id` of the refund. */
+    refundId: string
+    /**
+     * `not_made`: the bank did not make it, and your balance has its money again. `undone`: the bank made it and
+     * took it back. Your balance stays as it is; the operator has the money, and decides.
+     */
+    reason: 'not_made' | 'undone'
+    /** What the payer did not get, in cents. */
+    refundValue: number
+    /** What the other refunds of the charge gave back, in cents. */
+    totalRefundedValue: number
+    /** The value of the charge, in cents. */
+    value: number
+    /** The status of the charge. */
+    status: 'COMPLETED'
+    /** The number of the payment in the Pix system. */
+    endToEndId: string
+  }
+}
+
 export type StatementLine = {
   /** Lines booked later have a larger number. */
   id: string
@@ -546,7 +744,18 @@ export type Webhook = {
   id: string
   name: string
   url: string
-  events: Array<'DEPOSIT_ASSET_SUCCESS' | 'DEPOSIT_REFUNDED'>
+  events: Array<
+    | 'DEPOSIT_ASSET_SUCCESS'
+    | 'DEPOSIT_EXPIRED'
+    | 'DEPOSIT_CANCELED'
+    | 'DEPOSIT_HELD'
+    | 'DEPOSIT_RELEASED'
+    | 'DEPOSIT_REFUNDED'
+    | 'REFUND_FAILED'
+    | 'WEBHOOK_DISABLED'
+    | 'KEY_CREATED'
+    | 'KEY_REVOKED'
+  >
   /** Whether an `Authorization` value is sent. The value itself is never shown. */
   hasAuthorization: boolean
   createdAt: string
@@ -562,6 +771,25 @@ export type Webhook = {
   failingSince: string | null
   /** Until when the previous secret signs too. */
   previousSecretUntil: string | null
+}
+
+export type WebhookDisabledEvent = {
+  /**
+   * The same in every delivery of this event, and in `webhook-id`. Treat it as opaque, of at most 100
+   * characters.
+   */
+  id: string
+  event: 'WEBHOOK_DISABLED'
+  /** When the event happened. */
+  createdAt: string
+  data: {
+    /** The `id` of the webhook. */
+    webhookId: string
+    /** Its `disabledCode`, such as `failed_for_days`, `receiver_gone` or `deleted`. */
+    reason: string
+    /** When it was disabled. Resend `since` this time to catch up. */
+    disabledAt: string
+  }
 }
 
 export type WebhookTest = {
@@ -595,7 +823,18 @@ export type WebhookTestEvent = {
 }
 
 /** The events that this version knows. */
-export type KnownEvent = DepositAssetSuccessEvent | DepositRefundedEvent | WebhookTestEvent
+export type KnownEvent =
+  | DepositAssetSuccessEvent
+  | DepositExpiredEvent
+  | DepositCanceledEvent
+  | DepositHeldEvent
+  | DepositReleasedEvent
+  | DepositRefundedEvent
+  | RefundFailedEvent
+  | WebhookDisabledEvent
+  | KeyCreatedEvent
+  | KeyRevokedEvent
+  | WebhookTestEvent
 
 /** The values of the header `Guiche-Error`. A newer server may send others. */
 export type ErrorCode =

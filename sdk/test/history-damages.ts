@@ -23,7 +23,7 @@ export function mixedLog(size: number) {
     Array.from({ length: size }, (_, leaf) => {
       if (turn(leaf) === 1) {
         const isSignIn = leaf % 2 === 0
-        return { account: OPERATORS, class: isSignIn ? 'sign_in' : 'line', body: `line ${leaf}`, isErased: isSignIn }
+        return { account: OPERATORS, class: isSignIn ? 'personal' : 'line', body: `line ${leaf}`, isErased: isSignIn }
       }
       const body = JSON.stringify({ id: `evt_${leaf}`, event: 'DEPOSIT_ASSET_SUCCESS', name: 'João “J” <&> 😀' })
       return { account: turn(leaf) === 0 ? FIRST : SECOND, class: 'event', body }

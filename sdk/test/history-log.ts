@@ -2,7 +2,7 @@ import { createHash, createPrivateKey, createPublicKey, sign } from 'node:crypto
 
 // Makes logs, exports and receipts as docs/history-format.md describes them, with nothing of the code that proves them.
 
-type Leaf = { account: string; class: 'event' | 'line' | 'sign_in'; body: string; isErased?: boolean }
+type Leaf = { account: string; class: 'event' | 'line' | 'personal'; body: string; isErased?: boolean }
 type Own = Leaf & { leaf: number; position: number; salt: Buffer; commitment: Buffer; hash: Buffer }
 
 const sha256 = (...parts: (Buffer | string)[]) =>

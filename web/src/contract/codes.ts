@@ -6,7 +6,10 @@ export type DepositStatus = (typeof DEPOSIT_STATUSES)[number]
 export const SCOPES = ['deposits:write', 'deposits:read', 'balance:read', 'events:read', 'webhooks:write'] as const
 export type Scope = (typeof SCOPES)[number]
 
-export const EVENTS = ['DEPOSIT_ASSET_SUCCESS', 'DEPOSIT_REFUNDED'] as const
+export const EVENTS = [
+  'DEPOSIT_ASSET_SUCCESS', 'DEPOSIT_EXPIRED', 'DEPOSIT_CANCELED', 'DEPOSIT_HELD', 'DEPOSIT_RELEASED',
+  'DEPOSIT_REFUNDED', 'REFUND_FAILED', 'WEBHOOK_DISABLED', 'KEY_CREATED', 'KEY_REVOKED',
+] as const
 export type EventKind = (typeof EVENTS)[number]
 
 export const EXCEPTION_KINDS = [

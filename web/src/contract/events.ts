@@ -2,8 +2,36 @@
 
 export const EVENT_NAMES = {
   DEPOSIT_ASSET_SUCCESS: ['Depósito pago', 'Deposit paid'],
+  DEPOSIT_EXPIRED: ['Depósito expirado', 'Deposit expired'],
+  DEPOSIT_CANCELED: ['Depósito cancelado', 'Deposit canceled'],
+  DEPOSIT_HELD: ['Pagamento em análise', 'Payment under review'],
+  DEPOSIT_RELEASED: ['Análise de pagamento concluída', 'Payment review ended'],
   DEPOSIT_REFUNDED: ['Depósito devolvido', 'Deposit refunded'],
+  REFUND_FAILED: ['Devolução não concluída', 'Refund failed'],
+  WEBHOOK_DISABLED: ['Webhook desativado', 'Webhook disabled'],
+  KEY_CREATED: ['Chave de API criada', 'API key created'],
+  KEY_REVOKED: ['Chave de API revogada', 'API key revoked'],
   WEBHOOK_TEST: ['Teste', 'Test'],
+} as const
+
+export const EVENT_SUMMARIES = {
+  DEPOSIT_ASSET_SUCCESS: ['Um depósito foi pago e creditado', 'A deposit was paid and credited'],
+  DEPOSIT_EXPIRED: ['Um depósito expirou sem ser pago', 'A deposit expired without being paid'],
+  DEPOSIT_CANCELED: ['Um depósito foi cancelado antes de ser pago', 'A deposit was canceled before it was paid'],
+  DEPOSIT_HELD: [
+    'Chegou dinheiro que não conclui um depósito, como um valor errado ou um segundo pagamento',
+    'Money arrived that completes no deposit, such as a wrong amount or a second payment',
+  ],
+  DEPOSIT_RELEASED: [
+    'Foi decidido o que acontece com um pagamento em análise',
+    'It was decided what becomes of a payment under review',
+  ],
+  DEPOSIT_REFUNDED: ['Uma devolução chegou ao pagador', 'A refund reached the payer'],
+  REFUND_FAILED: ['Uma devolução não chegou ao pagador', 'A refund did not reach the payer'],
+  WEBHOOK_DISABLED: ['Outro webhook deixou de receber eventos', 'Another webhook gets no more events'],
+  KEY_CREATED: ['Alguém criou uma chave de API para esta conta', 'Somebody made an API key for this account'],
+  KEY_REVOKED: ['Uma chave de API foi revogada de vez', 'An API key was revoked for good'],
+  WEBHOOK_TEST: ['Um teste', 'A test'],
 } as const
 
 export const EVENT_EXAMPLES = {
@@ -25,6 +53,63 @@ export const EVENT_EXAMPLES = {
       paidAt: '2026-01-31T12:01:07.000Z',
     },
   },
+  DEPOSIT_EXPIRED: {
+    id: 'evt_DEPOSIT_EXPIRED_0199a3c2f4b87d6e9b1a5c0d3e2f4a68',
+    event: 'DEPOSIT_EXPIRED',
+    createdAt: '2026-01-31T12:01:08.000Z',
+    data: {
+      transactionId: '0199a3c2f4b87d6e9b1a5c0d3e2f4a68',
+      paymentLinkId: '7c9f6a1e-0c5e-4d0f-9a3b-2f6d1c8b4e57',
+      externalId: 'order-1042',
+      value: 5000,
+      expiresAt: '2026-01-31T13:00:00.000Z',
+      status: 'EXPIRED',
+    },
+  },
+  DEPOSIT_CANCELED: {
+    id: 'evt_DEPOSIT_CANCELED_0199a3c2f4b87d6e9b1a5c0d3e2f4a68',
+    event: 'DEPOSIT_CANCELED',
+    createdAt: '2026-01-31T12:01:08.000Z',
+    data: {
+      transactionId: '0199a3c2f4b87d6e9b1a5c0d3e2f4a68',
+      paymentLinkId: '7c9f6a1e-0c5e-4d0f-9a3b-2f6d1c8b4e57',
+      externalId: 'order-1042',
+      value: 5000,
+      expiresAt: '2026-01-31T13:00:00.000Z',
+      status: 'CANCELED',
+    },
+  },
+  DEPOSIT_HELD: {
+    id: 'evt_DEPOSIT_HELD_c41d8a1f6b0e4fd29a7355e2b9c6d810',
+    event: 'DEPOSIT_HELD',
+    createdAt: '2026-01-31T12:01:08.000Z',
+    data: {
+      transactionId: '0199a3c2f4b87d6e9b1a5c0d3e2f4a68',
+      paymentLinkId: '7c9f6a1e-0c5e-4d0f-9a3b-2f6d1c8b4e57',
+      externalId: 'order-1042',
+      value: 5000,
+      receivedValue: 4900,
+      reason: 'wrong_amount',
+      endToEndId: 'E12345678202601311201s0123456789',
+      paidAt: '2026-01-31T12:01:07.000Z',
+    },
+  },
+  DEPOSIT_RELEASED: {
+    id: 'evt_DEPOSIT_RELEASED_c41d8a1f6b0e4fd29a7355e2b9c6d810',
+    event: 'DEPOSIT_RELEASED',
+    createdAt: '2026-01-31T12:01:08.000Z',
+    data: {
+      transactionId: '0199a3c2f4b87d6e9b1a5c0d3e2f4a68',
+      paymentLinkId: '7c9f6a1e-0c5e-4d0f-9a3b-2f6d1c8b4e57',
+      externalId: 'order-1042',
+      outcome: 'refunded',
+      receivedValue: 4900,
+      creditedValue: 0,
+      returnedValue: 4900,
+      stillPayable: true,
+      endToEndId: 'E12345678202601311201s0123456789',
+    },
+  },
   DEPOSIT_REFUNDED: {
     id: 'evt_DEPOSIT_REFUNDED_5f2d0c8be1a94376a3c1d0e7b2984f6c',
     event: 'DEPOSIT_REFUNDED',
@@ -42,6 +127,50 @@ export const EVENT_EXAMPLES = {
       endToEndId: 'E12345678202601311201s0123456789',
       refundedAt: '2026-01-31T12:30:04.000Z',
     },
+  },
+  REFUND_FAILED: {
+    id: 'evt_REFUND_FAILED_8e0b7d3a52c64f19b6d8417fa0c93e25',
+    event: 'REFUND_FAILED',
+    createdAt: '2026-01-31T12:01:08.000Z',
+    data: {
+      transactionId: '0199a3c2f4b87d6e9b1a5c0d3e2f4a68',
+      paymentLinkId: '7c9f6a1e-0c5e-4d0f-9a3b-2f6d1c8b4e57',
+      externalId: 'order-1042',
+      refundId: '0199a3d07c5e7b1f8a2d4c6e9f0b1a35',
+      reason: 'not_made',
+      refundValue: 2500,
+      totalRefundedValue: 0,
+      value: 5000,
+      status: 'COMPLETED',
+      endToEndId: 'E12345678202601311201s0123456789',
+    },
+  },
+  WEBHOOK_DISABLED: {
+    id: 'evt_WEBHOOK_DISABLED_a7c93e0d15f84b26907de18c4f6a2b53',
+    event: 'WEBHOOK_DISABLED',
+    createdAt: '2026-01-31T12:01:08.000Z',
+    data: {
+      webhookId: '0199a3c9-51d2-7c06-8f4b-3a6d9e1f0b27',
+      reason: 'failed_for_days',
+      disabledAt: '2026-01-31T12:01:08.000Z',
+    },
+  },
+  KEY_CREATED: {
+    id: 'evt_KEY_CREATED_0199a3c80b1f7d44a2c56e8f1d3b5a70',
+    event: 'KEY_CREATED',
+    createdAt: '2026-01-31T12:01:08.000Z',
+    data: {
+      keyId: '0199a3c8-0b1f-7d44-a2c5-6e8f1d3b5a70',
+      prefix: 'gk_live_4fT9aB',
+      scopes: ['deposits:read'],
+      expiresAt: '2026-01-31T13:00:00.000Z',
+    },
+  },
+  KEY_REVOKED: {
+    id: 'evt_KEY_REVOKED_0199a3c80b1f7d44a2c56e8f1d3b5a70',
+    event: 'KEY_REVOKED',
+    createdAt: '2026-01-31T12:01:08.000Z',
+    data: { keyId: '0199a3c8-0b1f-7d44-a2c5-6e8f1d3b5a70', prefix: 'gk_live_4fT9aB', scopes: ['deposits:read'] },
   },
   WEBHOOK_TEST: {
     id: 'evt_WEBHOOK_TEST_0199a3c31d4e7f20b6a85c9e1d3f7a42',

@@ -1,8 +1,11 @@
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
+import { Readable } from 'node:stream'
+import type { FastifyReply } from 'fastify'
 import { z } from 'zod'
 import { Fault } from '../../base/fault.ts'
 import type { Context } from '../../domain/context.ts'
+import { exportHistory } from '../../domain/history/export-history.ts'
 import { readHead, readReceipt } from '../../domain/history/receipts.ts'
 import {
   checkCursor,
@@ -46,10 +49,28 @@ export function historyRoutes(app: Api, ctx: Context, streams: Streams): void {
     return { success: true as const, ...(await readHead(ctx, { accountId, since: request.query.since })) }
   })
 
+  app.get(
+    '/api/events/export',
+    { schema: routes.exportEvents, exposeHeadRoute: false, config: { ...reading, isStream: true } },
+    async (request, reply) => {
+      const { accountId } = request.caller
+      streams.admit(reply.raw, accountId)
+      return sendExport(ctx, reply, accountId)
+    },
+  )
+
   app.get('/api/events/:eventId/receipt', { schema: routes.getReceipt, config: reading }, async (request, reply) => {
     const receipt = await readReceipt(ctx, request.caller.accountId, request.params.eventId)
     return reply.type('text/plain; charset=utf-8').send(receipt)
   })
+}
+
+/** Each piece is read after the one before was sent: a slow reader slows the queries. */
+export function sendExport(ctx: Context, reply: FastifyReply, accountId: string): FastifyReply {
+  return reply
+    .type('application/jsonl; charset=utf-8')
+    .header('content-disposition', `attachment; filename="history-${accountId}.jsonl"`)
+    .send(Readable.from(exportHistory(ctx, accountId)))
 }
 
 /** The keys of our heads, for anybody who verifies them. */
@@ -220,6 +241,12 @@ const routes = describeOperations('Events', {
         consistency: base64('With `since`: the consistency proof of RFC 6962, hash by hash').array().exactOptional(),
       }),
     },
+  },
+  exportEvents: {
+    summary: 'Export the history',
+    description:
+      'The whole history of the account as JSON Lines, up to the signed head that its first line holds. `guiche verify` and the client prove it offline. Needs the scope `events:read`.',
+    response: { 200: { description: 'The export', content: { 'application/jsonl': { schema: z.string() } } } },
   },
   getReceipt: {
     summary: 'Get the receipt of an event',
