@@ -164,11 +164,12 @@ function typeText(schema: Schema): string {
   return schema.type === 'integer' ? 'number' : (schema.type ?? 'unknown')
 }
 
-function objectText({ properties = {}, required = [] }: Schema): string {
+function objectText({ properties = {}, required = [], additionalProperties }: Schema): string {
   const fields = Object.entries(properties).map(
     ([name, field]) => `${comment(field)}${name}${required.includes(name) ? '' : '?'}: ${typeText(field)}`,
   )
-  return fields.length > 0 ? `{\n${fields.join('\n')}\n}` : 'Record<string, unknown>'
+  if (fields.length > 0) return `{\n${fields.join('\n')}\n}`
+  return `Record<string, ${typeof additionalProperties === 'object' ? typeText(additionalProperties) : 'unknown'}>`
 }
 
 /** Wraps the text, because the formatter leaves comments alone. Six columns are kept for the deepest indentation. */

@@ -49,6 +49,7 @@ const RECORD_FIELDS = [
   'paidLate',
   'externalId',
   'description',
+  'metadata',
 ]
 describe('the two endpoints of the specification', () => {
   test('a new deposit is answered with exactly the fields of the contract, in its order', async () => {
@@ -153,7 +154,7 @@ describe('the full record of one deposit', () => {
     const { charge } = (await w.app.inject(deposit(key, body))).json()
     await w.sandbox.faults({ dropNotifications: true })
     const pending = await w.app.inject(get(key, `/api/deposits/${charge.paymentLinkId}`))
-    expect(Object.keys(pending.json().deposit)).toEqual(RECORD_FIELDS)
+    expect(Object.keys(pending.json().deposit)).toEqual([...RECORD_FIELDS, 'heldPayments', 'refunds'])
     expect(pending.json().deposit).toMatchObject({ ...charge, externalId: 'order-1', heldValue: 0, paidAt: null })
     expect(pending.headers['guiche-provider-check']).toBe('fresh')
 
@@ -162,7 +163,9 @@ describe('the full record of one deposit', () => {
     expect(paid.json().deposit).toMatchObject({ status: 'COMPLETED', creditedValue: 4950, heldValue: 5000 })
     expect(pix.map(({ endToEndId }) => endToEndId)).toContain(paid.json().deposit.endToEndId)
     const listed = (await w.app.inject(get(key, '/api/deposits'))).json().deposits
-    expect(listed).toEqual([paid.json().deposit])
+    const { heldPayments, refunds, ...record } = paid.json().deposit
+    expect(listed).toEqual([record])
+    expect([heldPayments, refunds]).toEqual([[expect.objectContaining({ value: 5000, decision: null })], []])
     const again = await w.app.inject(get(key, `/api/deposits/${charge.paymentLinkId}`))
     expect(again.headers['guiche-provider-check']).toBeUndefined()
     const fixed = await w.app.inject(get(key, `/api/deposit/${charge.paymentLinkId}`))
@@ -440,7 +443,7 @@ test('fields that are not known are ignored and named, in a form and a number th
     return [statusCode, headers['guiche-ignored']]
   }
   expect(await ignored('{"value":5000,"externalId":"order-1"}')).toEqual([201, undefined])
-  expect(await ignored('{"value":5000,"externalID":"order-1","metadata":{}}')).toEqual([201, 'externalID, metadata'])
+  expect(await ignored('{"value":5000,"externalID":"order-1","meta":{}}')).toEqual([201, 'externalID, meta'])
   expect(await ignored('{"Value":5000}')).toEqual([400, 'Value'])
   expect(await ignored('[{"x":1}]')).toEqual([400, undefined])
   expect(await ignored('{"value":5000,"a\\r\\nX-Evil: 1":1,"ção":1,"__proto__":1,"":1}')).toEqual([

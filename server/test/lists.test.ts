@@ -29,6 +29,7 @@ const RECORD_FIELDS = [
   'paidLate',
   'externalId',
   'description',
+  'metadata',
 ]
 const LINE_FIELDS = [
   'id',

@@ -74,7 +74,11 @@ test('a deposit is created, shown, paid at the sandbox, listed and counted in th
   expect((await guiche('balance')).stdout).toBe('R$ 49,50\n')
   expect(JSON.parse((await guiche('balance', '--json')).stdout)).toEqual({ balance: 4950, currency: 'BRL' })
 
-  await guiche('deposit', 'create', '700')
+  await guiche('deposit', 'create', '700', '--metadata', 'cart=7', '--metadata', 'note=a=b')
+  const [newest] = JSON.parse((await guiche('deposit', 'list', '--json')).stdout)
+  expect(newest.metadata).toEqual({ cart: '7', note: 'a=b' })
+  const refused = await guiche('deposit', 'create', '700', '--metadata', 'cart')
+  expect(refused.stderr).toContain('It must be key=value.')
   const list = await guiche('deposit', 'list', '--status', 'COMPLETED')
   expect(list.stdout.split('\n').map((line) => line.split(/ {2,}/))).toEqual([
     ['ID', 'CREATED', 'STATUS', 'VALUE', 'EXTERNAL ID', 'DESCRIPTION'],

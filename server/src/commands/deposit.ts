@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { Option, type Command } from 'commander'
+import { InvalidArgumentError, Option, type Command } from 'commander'
 import type { Charge, Deposit, GuicheError, NewCharge } from '#sdk'
 import { formatReais } from '../base/money.ts'
 import { BY_API, serviceAction, type Api } from './api.ts'
@@ -25,6 +25,7 @@ export function depositCommands(program: Command, terminal: Terminal): void {
     .argument('<cents>', 'amount in cents: 5000 is R$ 50,00', positive)
     .option('--external-id <text>', 'your own reference; a second deposit with it is refused')
     .option('--description <text>', 'text that the payer sees')
+    .option('--metadata <key=value>', 'your own data, which the payer does not see; may be repeated', metadata)
     .option('--expires-in <seconds>', 'seconds until it expires, 300 to 86400', positive)
     .option(...IDEMPOTENCY_KEY)
     .option(...WAIT)
@@ -60,20 +61,29 @@ export function depositCommands(program: Command, terminal: Terminal): void {
     .action(serviceAction(terminal, refundDeposit))
 }
 
+/** Adds one `key=value` to those before it. */
+function metadata(text: string, earlier: Record<string, string> = {}): Record<string, string> {
+  const at = text.indexOf('=')
+  if (at < 1) throw new InvalidArgumentError('It must be key=value.')
+  return { ...earlier, [text.slice(0, at)]: text.slice(at + 1) }
+}
+
 type CreateOptions = JsonOption & {
   externalId?: string
   description?: string
+  metadata?: Record<string, string>
   expiresIn?: number
   idempotencyKey?: string
   wait?: boolean
 }
 
 async function createDeposit(api: Api, terminal: Terminal, value: number, options: CreateOptions) {
-  const { externalId, description, expiresIn, idempotencyKey = randomUUID() } = options
+  const { externalId, description, metadata, expiresIn, idempotencyKey = randomUUID() } = options
   const body = {
     value,
     ...(externalId !== undefined && { externalId }),
     ...(description !== undefined && { description }),
+    ...(metadata !== undefined && { metadata }),
     ...(expiresIn !== undefined && { expiresIn }),
   }
   const { charge } = await api.call('createDeposit', { body }, { idempotencyKey })

@@ -7,8 +7,8 @@ import { columnOf } from '../../db/sql-values.ts'
 type OwnField = { minLength: number; maxLength: number; asked: string; answered: string; example: string }
 
 /**
- * What an account holder says about a deposit. Insert, select, request hash, seal and API follow from it. A field that
- * is not given is left out of hash and seal, so a new one changes neither for what is stored.
+ * The texts that an account holder gives a deposit. Insert, select, request hash, seal and API follow from it. A field
+ * that is not given is left out of hash and seal, so a new one changes neither for what is stored.
  */
 export const OWN_FIELDS = {
   externalId: {
@@ -28,13 +28,37 @@ export const OWN_FIELDS = {
   },
 } as const satisfies Record<string, OwnField>
 
-export type OwnName = keyof typeof OWN_FIELDS
+export type OwnTextName = keyof typeof OWN_FIELDS
+/** `metadata` is the JSON text of an object, with its keys in the caller's order. So it is stored as any other text. */
+export type OwnName = OwnTextName | 'metadata'
 export type OwnFields = { [Name in OwnName]?: string | null }
 
-export const OWN_NAMES = Object.keys(OWN_FIELDS) as OwnName[]
+const OWN_TEXT_NAMES = Object.keys(OWN_FIELDS) as OwnTextName[]
+export const OWN_NAMES: readonly OwnName[] = [...OWN_TEXT_NAMES, 'metadata']
 
 export function byOwnField<Value>(valueOf: (name: OwnName) => Value): Record<OwnName, Value> {
-  return Object.fromEntries(OWN_NAMES.map((name) => [name, valueOf(name)])) as Record<OwnName, Value>
+  return byName(OWN_NAMES, valueOf)
+}
+
+export function byOwnText<Value>(valueOf: (name: OwnTextName) => Value): Record<OwnTextName, Value> {
+  return byName(OWN_TEXT_NAMES, valueOf)
+}
+
+function byName<Name extends string, Value>(
+  names: readonly Name[],
+  valueOf: (name: Name) => Value,
+): Record<Name, Value> {
+  return Object.fromEntries(names.map((name) => [name, valueOf(name)])) as Record<Name, Value>
+}
+
+/** What an account holder's own program wants to know of a deposit later. It means nothing to guiche. */
+export type Metadata = Record<string, string>
+
+/** Enough for references to a few other systems. The whole is bounded because every settlement reads it. */
+export const METADATA = { maxKeys: 20, maxKeyLength: 40, maxValueLength: 500, maxBytes: 4_096 }
+
+export function readMetadata(text: string | null): Metadata | null {
+  return text === null ? null : (JSON.parse(text) as Metadata)
 }
 
 /** The fields of a charge that never change. */

@@ -97,6 +97,7 @@ const LOCKED = [
   'originalValueCents',
   'feeCents',
   'externalId',
+  'metadata',
   'expiresAt',
 ] as const
 

@@ -59,6 +59,7 @@ export type ReleasedPayment = HeldFacts & Released
 type HeldFacts = {
   endToEndId: string
   amountCents: Cents
+  paidAt: Date
   kind: SuspenseKind
   heldAt: Date
   isOwn: boolean
@@ -70,6 +71,7 @@ export const SELECT_HELD_PAYMENTS = `
   select
     p.end_to_end_id as "endToEndId",
     p.amount_cents as "amountCents",
+    p.occurred_at as "paidAt",
     x.kind,
     x.opened_at as "heldAt",
     x.resolution,

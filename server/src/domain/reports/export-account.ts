@@ -33,7 +33,8 @@ const LISTS: Record<string, List> = {
      from invitations i join accounts a on a.id = i.used_by or a.email = i.email where a.id = $1`,
   ),
   charges: byUuid(
-    `select c.id, to_jsonb(c) - '{account_id,opening_instance}'::text[] || jsonb_build_object('payments', (
+    `select c.id, to_jsonb(c) - '{account_id,opening_instance}'::text[] || jsonb_build_object(
+       'metadata', c.metadata::jsonb, 'payments', (
        select coalesce(jsonb_agg(to_jsonb(p) - '{account_id,charge_id}'::text[]), '[]') from (
          select * from payments where charge_id = c.id and credited
          union all select * from payments where charge_id = c.id and not credited) p

@@ -1,18 +1,13 @@
 import type { Cents } from '../../base/money.ts'
 import { transact, type Tx } from '../../db/tx.ts'
-import { requireChargeIn, type Charge } from '../deposits/charge-reads.ts'
+import type { Charge } from '../deposits/charge-reads.ts'
 import { eventName } from '../webhooks/events.ts'
 import type { EventKind } from '../webhooks/event-kinds.ts'
-import {
-  readHeldIn,
-  SELECT_HELD_PAYMENTS,
-  type HeldMoney,
-  type HeldPayment,
-  type ReleasedPayment,
-} from '../deposits/held-payments.ts'
+import type { HeldMoney, HeldPayment, ReleasedPayment } from '../deposits/held-payments.ts'
 import { refundSubject } from '../refunds/refund-events.ts'
-import { SELECT_REFUNDS, type Refund } from '../refunds/refund-states.ts'
+import type { Refund } from '../refunds/refund-states.ts'
 import type { Core } from '../core/core.ts'
+import { readFullDeposit } from './full-deposit.ts'
 
 export type Moment = { at: Date } & (
   | { kind: 'created'; provider: string; valueCents: Cents; feeCents: Cents }
@@ -46,10 +41,6 @@ type AttemptFacts = {
   latencyMs: number
 }
 
-// Refunds in many parts are rare, and the newest tell enough.
-const MAX_REFUNDS = 100
-// Nobody needs a longer list of payments of one code.
-const MAX_HELD = 100
 // Eleven attempts for each of many webhooks, and resends.
 const MAX_ATTEMPTS = 1_000
 
@@ -61,13 +52,7 @@ export function readTimeline(core: Core, accountId: string, paymentLinkId: strin
 }
 
 async function readParts(tx: Tx, accountId: string, paymentLinkId: string): Promise<Timeline> {
-  const charge = await requireChargeIn(tx, accountId, paymentLinkId)
-  const refunds = await tx.rows<Refund>(`${SELECT_REFUNDS} where r.charge_id = $1 order by r.id desc limit $2`, [
-    charge.id,
-    MAX_REFUNDS,
-  ])
-  const held = await readHeldIn(tx, charge.id)
-  const heldPayments = await tx.rows<HeldPayment>(SELECT_HELD_PAYMENTS, [charge.id, MAX_HELD])
+  const { charge, held, heldPayments, refunds } = await readFullDeposit(tx, accountId, paymentLinkId)
   const moments = [
     ...(await momentsOfCharge(tx, charge)),
     ...heldPayments.flatMap(momentsOfHeld),

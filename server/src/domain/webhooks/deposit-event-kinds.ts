@@ -1,22 +1,25 @@
 import { z } from 'zod'
 import type { Cents } from '../../base/money.ts'
 import { isoTime } from '../../db/sql-values.ts'
+import { readMetadata } from '../core/charge-facts.ts'
 import {
   cents,
   CHARGE,
   CHARGE_ID,
   endToEndId,
+  METADATA,
   statusField,
   time,
   type EventCharge,
   type EventFields,
   type FieldsInSql,
+  type WithMetadata,
 } from './event-fields.ts'
 
 // The kinds about a deposit, and about money that was held for one.
 
 type Paid = {
-  charge: EventCharge & { valueCents: Cents; originalValueCents: Cents; feeCents: Cents }
+  charge: EventCharge & WithMetadata & { valueCents: Cents; originalValueCents: Cents; feeCents: Cents }
   payment: { amountCents: Cents; endToEndId: string; occurredAt: Date }
   isLate: boolean
 }
@@ -39,14 +42,16 @@ export const DEPOSIT_PAID: FieldsInSql<Paid> = {
     valueOf: ({ payment }) => payment.occurredAt.toISOString(),
     sql: isoTime('p.occurred_at'),
   },
+  ...METADATA,
 }
 
-type Ended = { charge: EventCharge & { valueCents: Cents; expiresAt: Date } }
+type Ended = { charge: EventCharge & WithMetadata & { valueCents: Cents; expiresAt: Date } }
 
 const ENDED: EventFields<Ended> = {
   ...CHARGE,
   value: { valueOf: ({ charge }) => charge.valueCents },
   expiresAt: { valueOf: ({ charge }) => charge.expiresAt.toISOString() },
+  ...METADATA,
 }
 
 export const DEPOSIT_EXPIRED = { ...ENDED, status: statusField('EXPIRED') }
@@ -56,7 +61,7 @@ const HELD_REASONS = ['wrong_amount', 'second_payment', 'wrong_provider', 'refun
 export type HeldReason = (typeof HELD_REASONS)[number]
 
 type Held = {
-  charge: EventCharge & { valueCents: Cents }
+  charge: EventCharge & WithMetadata & { valueCents: Cents }
   payment: { amountCents: Cents; endToEndId: string; occurredAt: Date }
   reason: HeldReason
 }
@@ -81,13 +86,14 @@ export const DEPOSIT_HELD: EventFields<Held> = {
   },
   endToEndId: { schema: endToEndId, valueOf: ({ payment }) => payment.endToEndId },
   paidAt: { schema: time('When the payer paid.'), valueOf: ({ payment }) => payment.occurredAt.toISOString() },
+  ...METADATA,
 }
 
 const OUTCOMES = ['completed', 'credited', 'credited_elsewhere', 'refunded', 'written_off'] as const
 
 export type Released = {
   /** Null if the payment named none. */
-  charge: EventCharge | null
+  charge: (EventCharge & WithMetadata) | null
   outcome: (typeof OUTCOMES)[number]
   payment: { amountCents: Cents; endToEndId: string }
   creditedCents: Cents
@@ -140,6 +146,7 @@ export const DEPOSIT_RELEASED: EventFields<Released> = {
     valueOf: ({ isPayable }) => isPayable,
   },
   endToEndId: { schema: endToEndId, valueOf: ({ payment }) => payment.endToEndId },
+  metadata: { valueOf: ({ charge }) => readMetadata(charge?.metadata ?? null) },
 }
 
 const HELD_SUBJECT = 'c41d8a1f6b0e4fd29a7355e2b9c6d810'

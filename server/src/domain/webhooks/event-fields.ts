@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { hexId } from '../../db/sql-values.ts'
+import { readMetadata } from '../core/charge-facts.ts'
 
 // What the kinds of events share.
 
@@ -15,6 +16,8 @@ export type EventFields<Facts> = Record<string, EventField<Facts>>
 export type FieldsInSql<Facts> = Record<string, EventField<Facts> & { sql: string }>
 
 export type EventCharge = { id: string; paymentLinkId: string; externalId: string | null }
+/** As its JSON text. */
+export type WithMetadata = { metadata: string | null }
 
 export const CHARGE_ID = '0199a3c2f4b87d6e9b1a5c0d3e2f4a68'
 
@@ -32,6 +35,10 @@ export const CHARGE: FieldsInSql<{ charge: EventCharge }> = {
   },
   paymentLinkId: { valueOf: ({ charge }) => charge.paymentLinkId, sql: 'c.payment_link_id' },
   externalId: { valueOf: ({ charge }) => charge.externalId, sql: 'c.external_id' },
+}
+
+export const METADATA: FieldsInSql<{ charge: WithMetadata }> = {
+  metadata: { valueOf: ({ charge }) => readMetadata(charge.metadata), sql: 'c.metadata::json' },
 }
 
 export function statusField<Status extends string>(status: Status) {

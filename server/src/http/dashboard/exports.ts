@@ -106,6 +106,7 @@ const DEPOSIT_COLUMNS: Columns<Deposit & HeldMoney> = {
   endToEndId: { title: 'ID da transação Pix (E2E)', cell: (charge) => text(charge.endToEndId) },
   externalId: { title: 'Referência', cell: (charge) => text(charge.externalId) },
   description: { title: 'Descrição', cell: (charge) => text(charge.description) },
+  metadata: { title: 'Dados próprios', cell: (charge) => text(charge.metadata) },
 }
 
 const LINE_COLUMNS: Columns<StatementLine> = {

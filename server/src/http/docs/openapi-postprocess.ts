@@ -93,15 +93,19 @@ export function finishDocument(generated: object): Document {
   const rest = { securitySchemes: components.securitySchemes, headers: HEADERS }
   // By name: the order of imports differs from one way to run this to another.
   const all = { ...components.schemas, ...eventSchemas }
-  const places = JSON.stringify({ paths, webhooks, schemas: all })
-  const schemas = Object.fromEntries(
-    Object.entries(all)
-      // The generator makes two copies of each schema, for requests and for responses, and may use only one of them.
-      .filter(([name]) => places.includes(`"#/components/schemas/${name}"`))
-      .toSorted(([a], [b]) => (a < b ? -1 : 1)),
-  )
+  const schemas = Object.fromEntries([...usedIn({ paths, webhooks }, all)].toSorted().map((name) => [name, all[name]!]))
   for (const name of EXACT) schemas[name]!.additionalProperties = false
   return { openapi, info, servers, tags, security, paths, webhooks, components: { schemas, ...rest } }
+}
+
+/** The generator makes two copies of each schema, for requests and for responses, and may use only one of them. */
+function usedIn(part: object, all: Record<string, Schema>, used = new Set<string>()): Set<string> {
+  for (const [, name = ''] of JSON.stringify(part).matchAll(/"#\/components\/schemas\/(\w+)"/g)) {
+    if (used.has(name)) continue
+    used.add(name)
+    usedIn(all[name]!, all, used)
+  }
+  return used
 }
 
 // Clients compare these whole. Everything else may gain fields, and must not promise that it will not.
@@ -130,6 +134,9 @@ const ERRORS: Record<string, string> = {
   'createDeposit 409': 'externalId is already used by the deposit 0190163d-8694-739b-aea5-966c26f8ad91',
   'createDeposit 422': 'Idempotency-Key was already used with a different request',
   'createDeposit 502': 'The payment provider refused the charge',
+  'ensureDeposit 400': 'value must be a positive integer (cents)',
+  'ensureDeposit 409': 'The order was paid with another value, which is 5000 (cents)',
+  'ensureDeposit 502': 'The payment provider refused the charge',
   'listDeposits 400': 'limit must be an integer from 1 to 100',
   'refundDeposit 409': 'value is more than is left to refund: 2500 cents of 5000',
   'refundDeposit 422': 'Idempotency-Key was already used with a different request',
@@ -184,6 +191,9 @@ const HEADERS: Record<string, Header> = {
 const OF_OPERATION: Record<string, string[]> = {
   'createDeposit 201': ['Location', 'Idempotency-Replayed'],
   'createDeposit 409': ['Location', 'Retry-After'],
+  'ensureDeposit 200': ['Guiche-Provider-Check'],
+  'ensureDeposit 201': ['Location'],
+  'ensureDeposit 409': ['Location', 'Retry-After'],
   'refundDeposit 201': ['Location', 'Idempotency-Replayed'],
   'refundAnyDeposit 201': ['Idempotency-Replayed'],
   'getDeposit 200': ['Guiche-Provider-Check'],

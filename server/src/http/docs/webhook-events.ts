@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { EventField } from '../../domain/webhooks/event-fields.ts'
 import { EVENTS } from '../../domain/webhooks/event-kinds.ts'
 import { eventName } from '../../domain/webhooks/events.ts'
-import { DEPOSIT_EXAMPLE, depositSchema } from '../api/deposits.ts'
+import { DEPOSIT_EXAMPLE, depositSchema } from '../api/deposit-records.ts'
 
 // The `webhooks` of the document: what we send, where everything else in it is what we are sent.
 

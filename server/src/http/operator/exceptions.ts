@@ -4,7 +4,7 @@ import type { Context } from '../../domain/context.ts'
 import type { ChargeAction, Resolution } from '../../domain/exceptions/exception-states.ts'
 import { EXCEPTION_KINDS, findException, listExceptions, type Exception } from '../../domain/refunds/exceptions.ts'
 import { resolveException } from '../../domain/refunds/resolve-exception.ts'
-import { STATUSES } from '../api/deposits.ts'
+import { STATUSES } from '../api/deposit-records.ts'
 import { REFUND_STATUSES } from '../api/refunds.ts'
 import {
   BODY_ERROR,

@@ -24,6 +24,7 @@ const useTexts = translations({
   details: ['Detalhes', 'Details'],
   description: ['Descrição', 'Description'],
   externalId: ['Sua referência', 'Your reference'],
+  metadata: ['Dados próprios', 'Your own data'],
   endToEndId: ['ID da transação Pix (E2E)', 'Pix transaction ID (E2E)'],
   created: ['Criado', 'Created'],
   expires: ['Expira', 'Expires'],
@@ -97,7 +98,8 @@ export function Amounts({ deposit, refunds }: { deposit: Deposit; refunds: reado
 export function DepositDetails({ history: { deposit, timeline } }: { history: DepositHistory }) {
   const t = useTexts()
   const timing = timeline.find((entry) => entry.kind === 'paid')?.timing
-  const { description, status, paidAt, externalId, endToEndId, paymentLinkUrl } = deposit
+  const { description, status, paidAt, externalId, metadata, endToEndId, paymentLinkUrl } = deposit
+  const data = Object.entries(metadata ?? {})
   const copyable = (name: string, text: string | null) => ({
     name,
     value: text === null ? null : <Copyable text={text} label={t.copy(name)} />,
@@ -124,9 +126,22 @@ export function DepositDetails({ history: { deposit, timeline } }: { history: De
           copyable(t.endToEndId, endToEndId),
           copyable(t.externalId, externalId),
           copyable(t.link, paymentLinkUrl),
+          { name: t.metadata, value: data.length > 0 ? <Metadata entries={data} /> : null },
         ]}
       />
     </Card>
+  )
+}
+
+function Metadata({ entries }: { entries: [key: string, value: string][] }) {
+  return (
+    <ul>
+      {entries.map(([key, value]) => (
+        <li key={key} className="whitespace-pre-wrap">
+          <span className="text-soft">{key}:</span> {value}
+        </li>
+      ))}
+    </ul>
   )
 }
 
