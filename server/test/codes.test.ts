@@ -42,6 +42,7 @@ const WITHOUT_TEXT: ErrorCode[] = [
   'bad_request',
   'body_invalid',
   'field_invalid', // each field has a rule of its own, and the server's text names it
+  'order_paid',
   'key_missing',
   'key_invalid',
   'signature_wrong',

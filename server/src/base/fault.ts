@@ -61,6 +61,7 @@ export const FAULT_CODES = [
   // The state of something does not allow it.
   'email_taken',
   'external_id_taken', // paymentLinkId
+  'order_paid', // paymentLinkId
   'key_limit', // maxKeys
   'webhook_limit', // maxWebhooks
   'invitation_used',

@@ -37,6 +37,7 @@ import { paymentPageRoutes } from './pay/page.ts'
 import { sandboxPaymentRoutes } from './pay/sandbox-pay.ts'
 import { qrRoutes } from './pay/qr.ts'
 import { makeAccountLimiter, makePublicLimit, type SharedLimiter } from './server/rate-limit.ts'
+import { orderRoutes } from './api/orders.ts'
 import { refundRoutes } from './api/refunds.ts'
 import { deliveryRoutes } from './dashboard/deliveries.ts'
 import { exportRoutes } from './dashboard/exports.ts'
@@ -171,6 +172,7 @@ function signInApi(scope: FastifyInstance, ctx: Context, log: RefusalLog): void 
 
 function sharedRoutes(api: Api, ctx: Context, { completed, streams }: Omit<Shared, 'limitAccount'>): void {
   depositRoutes(api, ctx, completed)
+  orderRoutes(api, ctx)
   refundRoutes(api, ctx)
   statementRoutes(api, ctx)
   webhookRoutes(api, ctx)

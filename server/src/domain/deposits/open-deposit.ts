@@ -144,6 +144,12 @@ async function resume(ctx: Context, { isSameRequest, charge }: KeyUsed): Promise
     throw new Fault('idempotency_mismatch', 'Idempotency-Key was already used with a different request')
   }
   if (isVisible(charge)) return { charge: await withCode(ctx, charge), replayed: true }
+  const resumed = await resumeIntent(ctx, charge, 'A request with this Idempotency-Key is still in progress')
+  return { charge: resumed, replayed: false }
+}
+
+/** Continues with an intent whose outcome is unknown. `busyText`: somebody else works on it, or it ends. */
+export async function resumeIntent(ctx: Context, charge: StoredCharge, busyText: string): Promise<Charge> {
   const provider = providerNamed(ctx, charge.provider)
   // It stays there: without its provider nobody can tell whether the charge was made.
   if (!ctx.heldIntents.has(charge.id) && !provider.isCallable()) throw UNDECIDED
@@ -154,10 +160,8 @@ async function resume(ctx: Context, { isSameRequest, charge }: KeyUsed): Promise
     charge.status === 'OPENING' &&
     hasTime &&
     (await claimIntent(ctx, charge, () => createAtProvider(ctx, provider, charge, { isResumed: true })))
-  if (!resumed) {
-    throw new Fault('in_flight', 'A request with this Idempotency-Key is still in progress', { retryAfterSeconds: 1 })
-  }
-  return { charge: resumed, replayed: false }
+  if (!resumed) throw new Fault('in_flight', busyText, { retryAfterSeconds: 1 })
+  return resumed
 }
 
 // ---- At the provider, or the next one ----

@@ -23,6 +23,7 @@ export async function describeRoutes(app: FastifyInstance): Promise<void> {
       servers: [{ url: '/', description: 'The service that serves this document.' }],
       tags: [
         { name: 'Deposits', description: 'Create deposits and follow them.' },
+        { name: 'Orders', description: 'Ask for the deposit of an order, by your own reference.' },
         { name: 'Refunds', description: 'Return deposits to their payers, whole or in part.' },
         { name: 'Balance', description: 'Read the balance of the account and every line behind it.' },
         { name: 'Webhooks', description: 'Manage the URLs that events are sent to.' },

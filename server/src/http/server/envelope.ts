@@ -126,7 +126,8 @@ function faultRefusal(fault: Fault): Refusal {
   const retryAfter = fault.retryAfterSeconds ?? (RETRIABLE.has(fault.code) ? RETRY_AFTER_SECONDS : undefined)
   if (retryAfter !== undefined) headers['retry-after'] = String(Math.max(1, Math.ceil(retryAfter)))
   const { code, details } = fault
-  if (code === 'external_id_taken') headers['location'] = `/api/deposit/${details?.['paymentLinkId']}`
+  const paymentLinkId = details?.['paymentLinkId']
+  if (paymentLinkId !== undefined) headers['location'] = `/api/deposit/${paymentLinkId}`
   return { ...makeRefusal(code, fault.message), headers, ...(details && { details }) }
 }
 
