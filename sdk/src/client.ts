@@ -1,6 +1,6 @@
 import { makeBalance, type Balance } from './balance.ts'
 import { makeDeposits, type Deposits } from './deposits.ts'
-import { makeCall, type Call, type GuicheOptions } from './http.ts'
+import { makeCall, makeOpen, type Call, type GuicheOptions } from './http.ts'
 import { makeRefunds, type Refunds } from './refunds.ts'
 import { makeSentEvents, type SentEvents } from './sent-events.ts'
 import { makeWebhooks, type Webhooks } from './webhooks.ts'
@@ -8,6 +8,8 @@ import { makeWebhooks, type Webhooks } from './webhooks.ts'
 export type {
   CreateDepositBody,
   CreateWebhookBody,
+  EnsureDepositBody,
+  GetOrderQuery,
   GetStatementQuery,
   ListDepositsQuery,
   ListEventsQuery,
@@ -19,6 +21,7 @@ export type {
   RotateWebhookSecretBody,
   UpdateWebhookBody,
 } from './api.ts'
+export type { OrderDeposit } from './deposits.ts'
 export { GuicheError, type ClientErrorCode, type GuicheErrorCode } from './errors.ts'
 export { verifyHistory } from './history.ts'
 export type { HistoryProblem, HistoryProblemCode, HistoryProof, Pieces } from './history.ts'
@@ -32,6 +35,8 @@ export type {
   Deposit,
   DeliveryAttempt,
   ErrorCode,
+  FullDeposit,
+  HeldPayment,
   NewCharge,
   Refund,
   StatementLine,
@@ -71,7 +76,7 @@ export type Guiche = {
 export function makeGuiche(options: GuicheOptions): Guiche {
   const call = makeCall(options)
   return {
-    deposits: makeDeposits(call),
+    deposits: makeDeposits(call, makeOpen(options)),
     refunds: makeRefunds(call),
     balance: makeBalance(call),
     webhooks: makeWebhooks(call),

@@ -1,10 +1,23 @@
-import type { CreateDepositBody, ListDepositsQuery } from './api.ts'
+import type { CreateDepositBody, EnsureDepositBody, GetOrderQuery, ListDepositsQuery } from './api.ts'
 import type { Call, CallOptions, Created, CreateOptions } from './http.ts'
 import { pagesFrom, type Pages } from './pages.ts'
-import type { Charge, Deposit, NewCharge } from './types.ts'
-import { pollWith, waitUntilPaid, type WaitOptions } from './wait.ts'
+import type { Open } from './payment-stream.ts'
+import type { Charge, Deposit, FullDeposit, NewCharge } from './types.ts'
+import { waitUntilPaid, watchWith, type WaitOptions } from './wait.ts'
+
+/** `externalId` names the order. */
+export type OrderDeposit = EnsureDepositBody & { externalId: string }
 
 export type Deposits = {
+  /**
+   * Returns the one deposit of an order: PENDING to be paid, or COMPLETED. Makes it if there is none, renews one that
+   * expired or was canceled, and replaces one of another `value`, which can then no longer be paid. Call it as often as
+   * you like, from any number of programs. Throws `order_paid` if the order was paid with another value; the error's
+   * `paymentLinkId` names the deposit.
+   */
+  ensure(deposit: OrderDeposit, options?: CallOptions): Promise<Deposit>
+  /** Lists all deposits of an order, newest first. */
+  listByOrder(externalId: string, query?: GetOrderQuery, options?: CallOptions): Pages<Deposit>
   /**
    * Creates a charge to pay by Pix. A retry, also by this client itself, never creates a second one. With an
    * `externalId`, every later call with the same fields returns the charge that is PENDING or COMPLETED. It creates
@@ -14,9 +27,10 @@ export type Deposits = {
   /** Tells whether the deposit is paid. A PENDING charge is first checked with the payment provider. */
   get(paymentLinkId: string, options?: CallOptions): Promise<Charge>
   /**
-   * Returns all that is known of the deposit, such as `expiresAt`, `paidAt` and `heldValue`. Checks it as `get` does.
+   * Returns all that is known of the deposit, such as `expiresAt`, `paidAt`, its refunds and payments that were held.
+   * Checks it as `get` does.
    */
-  retrieve(paymentLinkId: string, options?: CallOptions): Promise<Deposit>
+  retrieve(paymentLinkId: string, options?: CallOptions): Promise<FullDeposit>
   /** Lists deposits, newest first. */
   list(query?: ListDepositsQuery, options?: CallOptions): Pages<Deposit>
   cancel(paymentLinkId: string, options?: CallOptions): Promise<Deposit>
@@ -26,13 +40,21 @@ export type Deposits = {
    * after `timeoutMs`. Use it for a page or a script. Programs that book orders should use webhooks, which outlive the
    * process.
    */
-  waitUntilPaid(paymentLinkId: string, options?: WaitOptions): Promise<Deposit>
+  waitUntilPaid(paymentLinkId: string, options?: WaitOptions): Promise<FullDeposit>
 }
 
-export function makeDeposits(call: Call): Deposits {
+export function makeDeposits(call: Call, open: Open): Deposits {
   const retrieve: Deposits['retrieve'] = async (paymentLinkId, options) =>
     (await call('retrieveDeposit', { path: { paymentLinkId } }, options)).deposit
   return {
+    ensure: async ({ externalId, ...body }, options) =>
+      (await call('ensureDeposit', { path: { externalId }, body }, options)).deposit,
+    listByOrder: (externalId, query, options) =>
+      pagesFrom(async (cursor) => {
+        const input = { path: { externalId }, query: { ...query, ...(cursor && { cursor }) } }
+        const { deposits, nextCursor } = await call('getOrder', input, options)
+        return { items: deposits, nextCursor }
+      }),
     create: (body, options = {}) => createDeposit(call, body, options),
     get: async (paymentLinkId, options) => (await call('getDeposit', { path: { paymentLinkId } }, options)).charge,
     retrieve,
@@ -46,7 +68,7 @@ export function makeDeposits(call: Call): Deposits {
       (await call('cancelDeposit', { path: { paymentLinkId } }, options)).charge,
     waitUntilPaid: (paymentLinkId, options = {}) =>
       waitUntilPaid(
-        pollWith((id, signal) => retrieve(id, { signal }), options.intervalMs),
+        watchWith({ read: (id, signal) => retrieve(id, { signal }), open }, options.intervalMs),
         paymentLinkId,
         options,
       ),

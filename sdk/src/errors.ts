@@ -1,4 +1,4 @@
-import type { Deposit, ErrorCode } from './types.ts'
+import type { ErrorCode, FullDeposit } from './types.ts'
 
 /**
  * Codes that only the client sets. `network`: no answer came. `timeout`: none came in time. `unexpected_answer`: the
@@ -16,7 +16,7 @@ export type ErrorDetails = {
   attempts?: number | undefined
   idempotencyKey?: string | undefined
   paymentLinkId?: string | undefined
-  deposit?: Deposit | undefined
+  deposit?: FullDeposit | undefined
   cause?: unknown
 }
 
@@ -37,10 +37,10 @@ export class GuicheError extends Error {
    * effect although no answer came, that call returns what it created.
    */
   readonly idempotencyKey: string | undefined
-  /** With `external_id_taken`: the deposit that has the `externalId`. */
+  /** With `external_id_taken` and `order_paid`: the deposit of that order. */
   readonly paymentLinkId: string | undefined
   /** With `not_paid` and `payment_held` of `waitUntilPaid`: the deposit, as it was last seen. */
-  readonly deposit: Deposit | undefined
+  readonly deposit: FullDeposit | undefined
 
   constructor(code: GuicheErrorCode, message: string, details: ErrorDetails = {}) {
     super(message, 'cause' in details ? { cause: details.cause } : undefined)

@@ -106,6 +106,14 @@ export function makeCall(options: GuicheOptions): Call {
   }
 }
 
+/** For what needs no key: the stream of a payment page. */
+export function makeOpen(options: GuicheOptions): (path: string, signal: AbortSignal) => Promise<Response> {
+  const base = readBase(options)
+  const send = options.fetch ?? fetch
+  const headers = { accept: 'text/event-stream' }
+  return (path, signal) => send(base + path, { headers, redirect: 'manual', signal })
+}
+
 /** A header takes bytes. This writes the text as UTF-8, which guiche expects of a key. */
 function asHeader(text: string): string {
   return String.fromCharCode(...new TextEncoder().encode(text))

@@ -99,6 +99,38 @@ describe('a deposit', () => {
   })
 })
 
+describe('the deposit of an order', () => {
+  test('is made once, whatever answers are lost, and replaced when its value changes', async () => {
+    const proxy = await startProxy(url)
+    const externalId = `order ${randomUUID()}/ç`
+    proxy.loseAnswers(1)
+    const made = await clientOf({ url: proxy.url }).deposits.ensure({
+      externalId,
+      value: 1_00,
+      metadata: { cart: '7' },
+    })
+    expect(made).toMatchObject({ externalId, value: 1_00, status: 'PENDING', metadata: { cart: '7' } })
+    expect(await guiche.deposits.ensure({ externalId, value: 1_00 })).toEqual(made)
+    const replaced = await guiche.deposits.ensure({ externalId, value: 2_00 })
+    expect(replaced).toMatchObject({ value: 2_00, status: 'PENDING', metadata: null })
+    const deposits = await collect(guiche.deposits.listByOrder(externalId, { limit: 1 }))
+    expect(deposits.map(({ id, status }) => [id, status])).toEqual([
+      [replaced.id, 'PENDING'],
+      [made.id, 'CANCELED'],
+    ])
+    await pay(replaced)
+    expect(await guiche.deposits.ensure({ externalId, value: 2_00 })).toMatchObject({ status: 'COMPLETED' })
+    const refused = guiche.deposits.ensure({ externalId, value: 3_00 })
+    expect(await catchError(refused)).toMatchObject({ code: 'order_paid', paymentLinkId: replaced.paymentLinkId })
+  })
+
+  test('is the same for all who ask at once', async () => {
+    const order = { externalId: randomUUID(), value: 1_00 }
+    const all = await Promise.all(Array.from({ length: 8 }, () => guiche.deposits.ensure(order)))
+    expect(new Set(all.map(({ emv }) => emv)).size).toBe(1)
+  })
+})
+
 test('every operation can be called by its name, and one of operators needs an operator’s key', async () => {
   expect(await guiche.call('getBalance', {})).toEqual(await guiche.balance.get())
   const refused = guiche.call('getException', { path: { exceptionId: '1' } })
@@ -135,6 +167,39 @@ describe('waiting for a payment', () => {
     expect(error).toMatchObject({ code: 'payment_held', message: '4000 cents were paid and are held' })
     expect(error.deposit).toMatchObject({ id: charge.id, status: 'PENDING', heldValue: 40_00 })
     expect(error.isTransient).toBe(false)
+  })
+
+  test('hears of the payment from the payment page, and asks twice in all', async () => {
+    const charge = await guiche.deposits.create({ value: 1_00 })
+    const questions: string[] = []
+    let heard = () => {}
+    const isOpen = new Promise<void>((resolve) => (heard = resolve))
+    const watching: typeof fetch = async (input, init) => {
+      const response = await fetch(input, init)
+      if ((input as string).endsWith('/events')) heard()
+      else questions.push(input as string)
+      return response
+    }
+    // The second question by itself would come after the time limit of the test.
+    const waiting = clientOf({ fetch: watching }).deposits.waitUntilPaid(charge.paymentLinkId, { intervalMs: 60_000 })
+    await isOpen
+    await pay(charge)
+    expect(await waiting).toMatchObject({ status: 'COMPLETED', heldPayments: [], refunds: [] })
+    expect(questions).toHaveLength(2)
+  })
+
+  test.each([
+    ['is refused', () => Promise.resolve(new Response('', { status: 429 }))],
+    ['ends at once', () => Promise.resolve(new Response('data: {"status":"PENDING"}\n\n'))],
+    ['is nonsense', () => Promise.resolve(new Response('data: <html>\n\n'))],
+    ['fails', () => Promise.reject(new TypeError('fetch failed'))],
+  ])('asks by itself where the stream of the payment page %s', async (_, stream) => {
+    const charge = await guiche.deposits.create({ value: 1_00 })
+    const without: typeof fetch = (input, init) =>
+      (input as string).endsWith('/events') ? stream() : fetch(input, init)
+    const waiting = clientOf({ fetch: without }).deposits.waitUntilPaid(charge.paymentLinkId, { intervalMs: 20 })
+    await pay(charge)
+    expect(await waiting).toMatchObject({ status: 'COMPLETED' })
   })
 
   test('ends with its deadline', async () => {
