@@ -349,6 +349,15 @@ const BREAKS = [
     proof: 'hints',
     by: ['fresh'],
   },
+  {
+    name: 'replaces-without-withdrawing',
+    says: 'the deposit of an order is canceled in the books alone, and another one made in its place',
+    file: 'domain/deposits/orders.js',
+    find: 'await withdraw(ctx, open);',
+    replace: "await (await import('./charge-states.js')).markCanceled(ctx, open.id);",
+    proof: 'orders',
+    by: ['codes', 'held'],
+  },
 ]
 
 const WITHOUT_SEED = ['session', 'clock', 'many', 'hints', 'answers']

@@ -19,7 +19,7 @@ proof must notice. It takes about 50 minutes on two idle cores, and the broken b
 
   --openapi FILE   also checks API Pix by the central bank's description (openapi.yaml), and breaks it on purpose
   --only NAMES     these proofs alone: money,tamper
-  --seed N         repeats a run of the proofs of money and refunds, which print their seed
+  --seed N         repeats a run of the proofs of money, refunds and orders, which print their seed
 
 Each proof has options of its own: node prove/money.mjs --help.
 
@@ -40,6 +40,7 @@ const proofs = {
   answers: ['prove/answers.mjs'],
   hints: ['prove/hints.mjs'],
   processes: ['prove/processes.mjs'],
+  orders: ['prove/orders.mjs', ...(options.seed ? ['--seed', options.seed] : [])],
   tamper: ['prove/tamper.mjs'],
   broken: ['prove/broken.mjs'],
   ...(options.openapi && {

@@ -69,9 +69,9 @@ export async function openBank({ openSandbox, home, clock }) {
       }
       return all
     },
-    async charges() {
+    async charges({ sinceMs = YEAR_MS } = {}) {
       const day = (ms) => new Date(clock.now().getTime() + ms).toISOString()
-      const query = `inicio=${day(-YEAR_MS)}&fim=${day(YEAR_MS)}&paginacao.itensPorPagina=1000`
+      const query = `inicio=${day(-sinceMs)}&fim=${day(YEAR_MS)}&paginacao.itensPorPagina=1000`
       const all = []
       for (let page = 0, pages = 1; page < pages; page++) {
         const { parametros, cobs } = await askAsCustomer(`/cob?${query}&paginacao.paginaAtual=${page}`)
