@@ -1,15 +1,14 @@
-<?php // Creates a deposit and waits until it is paid: GUICHE_URL=https://… GUICHE_KEY=gk_test_… php deposit.php order-1042
+<?php // Asks for the deposit of an order and waits until it is paid: GUICHE_URL=https://… GUICHE_KEY=gk_test_… php deposit.php order-1042
 
 const ATTEMPTS = 10;
 const TIMEOUT_SECONDS = 30;
 const WAIT_SECONDS = 3660;
 const MAX_PAUSE_SECONDS = 15;
 
-// Repeats what failed on the way. A deposit must carry an Idempotency-Key for that, or there could be two.
-function call(string $method, string $path, ?array $body = null, string $key = ''): array
+// Repeats what failed on the way. GET and PUT change nothing when they are repeated; a POST would need a key for that.
+function call(string $method, string $path, ?array $body = null): array
 {
     $headers = ['Authorization: Bearer ' . getenv('GUICHE_KEY'), 'Content-Type: application/json'];
-    if ($key !== '') $headers[] = "Idempotency-Key: $key";
     $http = ['method' => $method, 'header' => $headers, 'timeout' => TIMEOUT_SECONDS, 'ignore_errors' => true, 'follow_location' => 0];
     if ($body !== null) $http['content'] = json_encode($body, JSON_THROW_ON_ERROR);
     $url = rtrim(getenv('GUICHE_URL') ?: '', '/') . $path;
@@ -49,11 +48,10 @@ function wait_until_paid(string $paymentLinkId): array
 
 try {
     $order = $argv[1] ?? 'order-1042';
-    // With the order's own name as key, a restart of this program gets the same charge, as it is by then. After it
-    // expired or was canceled, a new one needs a new key.
-    $charge = call('POST', '/api/deposit', ['value' => 5000, 'externalId' => $order], $order)['charge'];
-    if ($charge['status'] === 'PENDING') echo "Pay with this code: {$charge['emv']}\n";
-    $paid = wait_until_paid($charge['paymentLinkId']);
+    // The one deposit of this order. Repeat it as often as you like: it never makes a second one that could be paid.
+    $deposit = call('PUT', '/api/orders/' . rawurlencode($order) . '/deposit', ['value' => 5000])['deposit'];
+    if ($deposit['status'] === 'PENDING') echo "Pay with this code: {$deposit['emv']}\n";
+    $paid = wait_until_paid($deposit['paymentLinkId']);
     echo $paid['creditedValue'], " cents credited\n";
 } catch (RuntimeException $error) {
     fwrite(STDERR, $error->getMessage() . "\n");

@@ -1,17 +1,18 @@
-"""Creates a deposit and waits until it is paid: GUICHE_URL=https://… GUICHE_KEY=gk_test_… python3 deposit.py order-1042"""
+"""Asks for the deposit of an order and waits until it is paid: GUICHE_URL=https://… GUICHE_KEY=gk_test_… python3 deposit.py order-1042"""
 
 import json, os, random, sys, time
 from http.client import HTTPException
 from urllib.error import HTTPError
+from urllib.parse import quote
 from urllib.request import Request, urlopen
 
 URL, KEY = os.environ["GUICHE_URL"].rstrip("/"), os.environ["GUICHE_KEY"]
 ATTEMPTS, TIMEOUT_SECONDS, WAIT_SECONDS, MAX_PAUSE_SECONDS = 10, 30, 3660, 15
 
 
-def call(method: str, path: str, body=None, key: str = "") -> dict:
-    """Repeats what failed on the way. A deposit must carry an Idempotency-Key for that, or there could be two."""
-    headers = {"Authorization": f"Bearer {KEY}", "Content-Type": "application/json", **({"Idempotency-Key": key} if key else {})}
+def call(method: str, path: str, body=None) -> dict:
+    """Repeats what failed on the way. GET and PUT change nothing when they are repeated; a POST would need a key for that."""
+    headers = {"Authorization": f"Bearer {KEY}", "Content-Type": "application/json"}
     data = None if body is None else json.dumps(body).encode()
     for attempt in range(1, ATTEMPTS + 1):
         pause = min(2, 0.5 * 2**attempt) * random.uniform(0.5, 1)
@@ -46,10 +47,9 @@ def wait_until_paid(payment_link_id: str) -> dict:
 
 
 order = sys.argv[1] if len(sys.argv) > 1 else "order-1042"
-# With the order's own name as key, a restart of this program gets the same charge, as it is by then. After it expired or
-# was canceled, a new one needs a new key.
-charge = call("POST", "/api/deposit", {"value": 5000, "externalId": order}, key=order)["charge"]
-if charge["status"] == "PENDING":
-    print("Pay with this code:", charge["emv"], flush=True)
-paid = wait_until_paid(charge["paymentLinkId"])
+# The one deposit of this order. Repeat it as often as you like: it never makes a second one that could be paid.
+deposit = call("PUT", f"/api/orders/{quote(order, safe='')}/deposit", {"value": 5000})["deposit"]
+if deposit["status"] == "PENDING":
+    print("Pay with this code:", deposit["emv"], flush=True)
+paid = wait_until_paid(deposit["paymentLinkId"])
 print(paid["creditedValue"], "cents credited")

@@ -1,4 +1,4 @@
-// Creates a deposit and waits until it is paid: GUICHE_URL=https://… GUICHE_KEY=gk_test_… node deposit.ts order-1042
+// Waits until an order is paid: GUICHE_URL=https://… GUICHE_KEY=gk_test_… node deposit.ts order-1042
 
 import { GuicheError, makeGuiche } from '@guiche/sdk'
 
@@ -7,10 +7,10 @@ const guiche = makeGuiche({ url: GUICHE_URL, key: GUICHE_KEY })
 const order = process.argv[2] ?? 'order-1042'
 
 try {
-  // With an externalId, a restart of this program cannot create a second charge for the order either.
-  const charge = await guiche.deposits.create({ value: 50_00, externalId: order })
-  if (charge.status === 'PENDING') process.stdout.write(`Pay with this code: ${charge.emv}\n`)
-  const paid = await guiche.deposits.waitUntilPaid(charge.paymentLinkId)
+  // The one deposit of this order. Repeat it as often as you like: it never makes a second one that could be paid.
+  const deposit = await guiche.deposits.ensure({ externalId: order, value: 50_00 })
+  if (deposit.status === 'PENDING') process.stdout.write(`Pay with this code: ${deposit.emv}\n`)
+  const paid = await guiche.deposits.waitUntilPaid(deposit.paymentLinkId)
   process.stdout.write(`${paid.creditedValue} cents credited\n`)
 } catch (error) {
   if (!(error instanceof GuicheError)) throw error
