@@ -12,6 +12,7 @@ import type {
   Deposit,
   Event,
   Exception,
+  FullDeposit,
   NewCharge,
   OperatorRefund,
   ProviderHealth,
@@ -28,6 +29,8 @@ export const OPERATIONS = {
   cancelDeposit: ['POST', '/api/deposit/{paymentLinkId}/cancel'],
   retrieveDeposit: ['GET', '/api/deposits/{paymentLinkId}'],
   listDeposits: ['GET', '/api/deposits'],
+  ensureDeposit: ['PUT', '/api/orders/{externalId}/deposit'],
+  getOrder: ['GET', '/api/orders/{externalId}'],
   refundDeposit: ['POST', '/api/deposit/{paymentLinkId}/refund', 'key'],
   listRefunds: ['GET', '/api/deposit/{paymentLinkId}/refunds'],
   getBalance: ['GET', '/api/balance'],
@@ -45,6 +48,7 @@ export const OPERATIONS = {
   resendEvents: ['POST', '/api/events/resend'],
   streamEvents: ['GET', '/api/events/stream'],
   getHead: ['GET', '/api/events/head'],
+  exportEvents: ['GET', '/api/events/export'],
   getReceipt: ['GET', '/api/events/{eventId}/receipt'],
   listAccounts: ['GET', '/api/operator/accounts'],
   getAccount: ['GET', '/api/operator/accounts/{accountId}'],
@@ -91,12 +95,30 @@ export type Operations = {
   retrieveDeposit: {
     path: { paymentLinkId: string }
     answer: {
-      deposit: Deposit
+      deposit: FullDeposit
     }
   }
   /** List deposits. */
   listDeposits: {
     query?: ListDepositsQuery
+    answer: {
+      deposits: Deposit[]
+      /** Send it as `cursor` to get the next page. Null on the last page. */
+      nextCursor: string | null
+    }
+  }
+  /** Ensure the deposit of an order. */
+  ensureDeposit: {
+    path: { externalId: string }
+    body: EnsureDepositBody
+    answer: {
+      deposit: Deposit
+    }
+  }
+  /** List the deposits of an order. */
+  getOrder: {
+    path: { externalId: string }
+    query?: GetOrderQuery
     answer: {
       deposits: Deposit[]
       /** Send it as `cursor` to get the next page. Null on the last page. */
@@ -252,6 +274,8 @@ export type Operations = {
       consistency: string[]
     }
   }
+  /** Export the history. */
+  exportEvents: { answer: Record<string, unknown> }
   /** Get the receipt of an event. */
   getReceipt: { path: { eventId: string }; answer: Record<string, unknown> }
   /** List accounts. */
@@ -396,6 +420,8 @@ export type CreateDepositBody = {
   externalId?: string | null
   /** Shown to the payer on the payment page and in the banking app. */
   description?: string | null
+  /** Your own data about the deposit: at most 20 texts, and 4096 bytes as JSON. The payer does not see it. */
+  metadata?: Record<string, string> | null
   /** Seconds until the charge expires. The default is one hour, unless the operator changed it. */
   expiresIn?: number | null
 }
@@ -416,6 +442,24 @@ export type ListDepositsQuery = {
   from?: string
   /** Only items before this time (exclusive). */
   to?: string
+  /** The `nextCursor` of the previous page. */
+  cursor?: string
+  /** Maximum number of items. */
+  limit?: number
+}
+
+export type EnsureDepositBody = {
+  /** The amount in cents: 5000 is R$ 50.00. */
+  value: number
+  /** Shown to the payer on the payment page and in the banking app. */
+  description?: string | null
+  /** Your own data about the deposit: at most 20 texts, and 4096 bytes as JSON. The payer does not see it. */
+  metadata?: Record<string, string> | null
+  /** Seconds until the charge expires. The default is one hour, unless the operator changed it. */
+  expiresIn?: number | null
+}
+
+export type GetOrderQuery = {
   /** The `nextCursor` of the previous page. */
   cursor?: string
   /** Maximum number of items. */

@@ -236,6 +236,8 @@ export type Deposit = {
   externalId: string | null
   /** The description shown to the payer. */
   description: string | null
+  /** Your own data about the deposit. */
+  metadata: Record<string, string> | null
 }
 
 export type DepositAssetSuccessEvent = {
@@ -270,6 +272,8 @@ export type DepositAssetSuccessEvent = {
     endToEndId: string
     /** When the payer paid. */
     paidAt: string
+    /** Your own data about the deposit. */
+    metadata: Record<string, string> | null
   }
 }
 
@@ -296,6 +300,8 @@ export type DepositCanceledEvent = {
      * may still be on its way.
      */
     expiresAt: string
+    /** Your own data about the deposit. */
+    metadata: Record<string, string> | null
     /** The status of the charge. */
     status: 'CANCELED'
   }
@@ -324,6 +330,8 @@ export type DepositExpiredEvent = {
      * may still be on its way.
      */
     expiresAt: string
+    /** Your own data about the deposit. */
+    metadata: Record<string, string> | null
     /** The status of the charge. */
     status: 'EXPIRED'
   }
@@ -358,6 +366,8 @@ export type DepositHeldEvent = {
     endToEndId: string
     /** When the payer paid. */
     paidAt: string
+    /** Your own data about the deposit. */
+    metadata: Record<string, string> | null
   }
 }
 
@@ -428,6 +438,8 @@ export type DepositReleasedEvent = {
     stillPayable: boolean
     /** The number of the payment in the Pix system. */
     endToEndId: string
+    /** Your own data about the deposit. */
+    metadata: Record<string, string> | null
   }
 }
 
@@ -509,6 +521,94 @@ export type Exception = {
     failure: string | null
     providerRefundId: string
   } | null
+}
+
+export type FullDeposit = {
+  /** The id of the charge, 32 hexadecimal digits. Events call it `transactionId`. */
+  id: string
+  /**
+   * The copy-and-paste code for banking apps. The QR code contains the same text. Empty only if a COMPLETED
+   * charge was paid before its code was known.
+   */
+  emv: string
+  /** URL of the QR code as PNG. `?size=` takes 128 to 1024 pixels. */
+  qrCodeLink: string
+  /** UUID to query the charge with. */
+  paymentLinkId: string
+  /** Payment page to send the payer to. */
+  paymentLinkUrl: string
+  /** What the payer pays, in cents. */
+  value: number
+  /** What you asked for, in cents. Differs from `value` only if the payer bears the fee. */
+  originalValue: number
+  /** The fee, in cents. `value` minus `fee` is credited to your balance. */
+  fee: number
+  /**
+   * PENDING: not paid yet. COMPLETED: the payment is confirmed. EXPIRED: not paid in time. CANCELED: you
+   * canceled it.
+   */
+  status: 'PENDING' | 'COMPLETED' | 'EXPIRED' | 'CANCELED'
+  /** When the charge was created. */
+  createdAt: string
+  /**
+   * When the charge expires. It stays PENDING for about a minute longer, because a payment of the last moment
+   * may still be on its way.
+   */
+  expiresAt: string
+  /** When the payer paid, according to the provider. */
+  paidAt: string | null
+  /** What the payer paid, in cents, if the operator accepted an amount other than `value`. */
+  receivedValue: number | null
+  /** What was credited to your balance, in cents. Null unless COMPLETED. */
+  creditedValue: number | null
+  /** Total of the refunds that are DONE, in cents. */
+  refundedValue: number
+  /**
+   * Money received for this charge that did not complete it, in cents: a wrong amount or a second payment. It
+   * is held until the operator decides. Do not ask the payer to pay again meanwhile.
+   */
+  heldValue: number
+  /** Held money that the operator did not refund, in cents: it was credited to a balance or written off. */
+  keptValue: number
+  /** Id of the payment in the Pix system, also on the payer’s receipt. */
+  endToEndId: string | null
+  /** True if it was paid after it had expired or been canceled. */
+  paidLate: boolean
+  /** Your own reference. */
+  externalId: string | null
+  /** The description shown to the payer. */
+  description: string | null
+  /** Your own data about the deposit. */
+  metadata: Record<string, string> | null
+  /** Payments for this charge that were held, oldest first, at most 100: also those decided by now. */
+  heldPayments: HeldPayment[]
+  /** Its refunds, newest first, at most 100. */
+  refunds: Refund[]
+}
+
+export type HeldPayment = {
+  /** Id of the payment in the Pix system. */
+  endToEndId: string
+  /** What the payer paid, in cents. */
+  value: number
+  /** When the payer paid, according to the provider. */
+  paidAt: string
+  /** Since when it is held. */
+  heldAt: string
+  /**
+   * wrong_amount: it was not the `value`. second_payment: another payment had completed the charge.
+   * wrong_provider: it came by another provider than the charge’s. refunded_payment: the provider had already
+   * given it back. unknown_charge: the provider first did not say which charge it was for.
+   */
+  reason: 'wrong_amount' | 'second_payment' | 'wrong_provider' | 'refunded_payment' | 'unknown_charge'
+  /**
+   * What became of it, null while it is held. completed: it completed the charge. credited: to your balance.
+   * credited_elsewhere: to another account. refunded: the payer has it back. written_off: the operator kept
+   * it.
+   */
+  decision: 'completed' | 'credited' | 'credited_elsewhere' | 'refunded' | 'written_off' | null
+  /** When it was decided. */
+  decidedAt: string | null
 }
 
 export type HistoryPage = {
@@ -868,6 +968,7 @@ export type ErrorCode =
   | 'not_found'
   | 'email_taken'
   | 'external_id_taken'
+  | 'order_paid'
   | 'key_limit'
   | 'webhook_limit'
   | 'invitation_used'

@@ -27,13 +27,13 @@ export const ERROR_CODES = [
   'password_wrong', 'terms_invalid', 'window_invalid', 'provider_unknown', 'resolution_invalid', 'key_missing',
   'key_invalid', 'not_signed_in', 'reauthentication_required', 'second_factor_required', 'foreign_origin',
   'scope_missing', 'account_suspended', 'not_enabled', 'mail_not_set_up', 'signature_wrong', 'not_found', 'email_taken',
-  'external_id_taken', 'key_limit', 'webhook_limit', 'invitation_used', 'invitation_expired', 'invitation_other_email',
-  'not_cancelable', 'history_changed', 'payment_held', 'not_refundable', 'already_refunded', 'refund_too_large',
-  'balance_too_small', 'refund_ended', 'refund_not_sent', 'refund_in_progress', 'exception_resolved',
-  'exception_resolving', 'payment_rest_held', 'payment_not_credited', 'payment_returned', 'payment_refunded',
-  'payment_below_fee', 'charge_not_named', 'charge_completed', 'in_flight', 'idempotency_mismatch', 'rate_limited',
-  'provider_refused', 'provider_unavailable', 'unavailable', 'request_timeout', 'method_not_allowed', 'body_too_large',
-  'unsupported_type', 'expectation_failed', 'headers_too_large', 'internal',
+  'external_id_taken', 'order_paid', 'key_limit', 'webhook_limit', 'invitation_used', 'invitation_expired',
+  'invitation_other_email', 'not_cancelable', 'history_changed', 'payment_held', 'not_refundable', 'already_refunded',
+  'refund_too_large', 'balance_too_small', 'refund_ended', 'refund_not_sent', 'refund_in_progress',
+  'exception_resolved', 'exception_resolving', 'payment_rest_held', 'payment_not_credited', 'payment_returned',
+  'payment_refunded', 'payment_below_fee', 'charge_not_named', 'charge_completed', 'in_flight', 'idempotency_mismatch',
+  'rate_limited', 'provider_refused', 'provider_unavailable', 'unavailable', 'request_timeout', 'method_not_allowed',
+  'body_too_large', 'unsupported_type', 'expectation_failed', 'headers_too_large', 'internal',
 ] as const
 export type ErrorCode = (typeof ERROR_CODES)[number]
 

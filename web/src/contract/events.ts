@@ -51,6 +51,7 @@ export const EVENT_EXAMPLES = {
       paidLate: false,
       endToEndId: 'E12345678202601311201s0123456789',
       paidAt: '2026-01-31T12:01:07.000Z',
+      metadata: { cart: '7b1f', channel: 'app' },
     },
   },
   DEPOSIT_EXPIRED: {
@@ -63,6 +64,7 @@ export const EVENT_EXAMPLES = {
       externalId: 'order-1042',
       value: 5000,
       expiresAt: '2026-01-31T13:00:00.000Z',
+      metadata: { cart: '7b1f', channel: 'app' },
       status: 'EXPIRED',
     },
   },
@@ -76,6 +78,7 @@ export const EVENT_EXAMPLES = {
       externalId: 'order-1042',
       value: 5000,
       expiresAt: '2026-01-31T13:00:00.000Z',
+      metadata: { cart: '7b1f', channel: 'app' },
       status: 'CANCELED',
     },
   },
@@ -92,6 +95,7 @@ export const EVENT_EXAMPLES = {
       reason: 'wrong_amount',
       endToEndId: 'E12345678202601311201s0123456789',
       paidAt: '2026-01-31T12:01:07.000Z',
+      metadata: { cart: '7b1f', channel: 'app' },
     },
   },
   DEPOSIT_RELEASED: {
@@ -108,6 +112,7 @@ export const EVENT_EXAMPLES = {
       returnedValue: 4900,
       stillPayable: true,
       endToEndId: 'E12345678202601311201s0123456789',
+      metadata: { cart: '7b1f', channel: 'app' },
     },
   },
   DEPOSIT_REFUNDED: {

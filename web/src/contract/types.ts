@@ -206,6 +206,7 @@ export type Deposit = {
   paidLate: boolean
   externalId: string | null
   description: string | null
+  metadata: Record<string, string> | null
 }
 export type Refund = {
   id: string

@@ -3,7 +3,7 @@ import { hexId } from '../../db/sql-values.ts'
 import type { Tx } from '../../db/tx.ts'
 import type { Resolution } from '../exceptions/exception-states.ts'
 import { DEPOSIT_HELD, DEPOSIT_RELEASED, type HeldReason, type Released } from '../webhooks/deposit-event-kinds.ts'
-import { dataOf, type EventCharge } from '../webhooks/event-fields.ts'
+import { dataOf, type EventCharge, type WithMetadata } from '../webhooks/event-fields.ts'
 import { derivedSubject } from '../webhooks/event-subjects.ts'
 import { insertEvents, type NewEvent } from '../webhooks/events.ts'
 
@@ -15,7 +15,7 @@ type HeldPix = { amountCents: Cents; endToEndId: string; occurredAt: Date }
 /** book-payments.ts inserts it in the statement that books the payment. */
 export function heldEvent(
   now: Date,
-  charge: EventCharge & { accountId: string; valueCents: Cents },
+  charge: EventCharge & WithMetadata & { accountId: string; valueCents: Cents },
   payment: HeldPix,
   reason: HeldReason,
 ): NewEvent {
@@ -38,7 +38,7 @@ type Decided = {
   amountCents: Cents
   how: Exclude<Resolution['how'], 'match' | 'charge_account'>
   creditedAccountId: string | null
-  charge: (EventCharge & { accountId: string; status: string }) | null
+  charge: (EventCharge & WithMetadata & { accountId: string; status: string }) | null
 }
 
 /**
@@ -77,6 +77,7 @@ const SELECT_DECIDED = `
       'id', ${hexId('c.id')},
       'paymentLinkId', c.payment_link_id,
       'externalId', c.external_id,
+      'metadata', c.metadata,
       'accountId', c.account_id,
       'status', c.status
     ) end as charge
