@@ -14,3 +14,14 @@ export async function corrupt({ directUrl }: World, sql: string): Promise<void> 
     await client.end()
   }
 }
+
+/** As a failover to a standby that lacked the last `count` events. Each must have got its position by itself. */
+export function loseNewest(w: World, count: number): Promise<void> {
+  return corrupt(
+    w,
+    `delete from events where id in (select event_id from history order by leaf desc limit ${count});
+     delete from history where leaf > (select max(leaf) from history) - ${count};
+     delete from history_edges where size > (select max(leaf) + 1 from history);
+     delete from history_heads`,
+  )
+}

@@ -2,8 +2,6 @@ import { createHash, createPublicKey, verify } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { parseCheckpoint } from '../src/base/signed-note.ts'
 import { newUuid7 } from '../src/base/ids.ts'
-import { withClient } from '../src/db/connect.ts'
-import { superuserUrl } from '../src/db/embedded/server.ts'
 import { query, transact, type Tx } from '../src/db/tx.ts'
 import { SYSTEM, writeAudit } from '../src/domain/core/audit-log.ts'
 import { signHead } from '../src/domain/history/heads.ts'
@@ -20,6 +18,7 @@ import { makeNumberingMemory, numberPending, OPERATORS } from '../src/domain/his
 import { readHistory } from '../src/domain/history/read-history.ts'
 import { readConsistency, readInclusion } from '../src/domain/history/stored-tree.ts'
 import { insertEvents } from '../src/domain/webhooks/events.ts'
+import { loseNewest } from './corrupt.ts'
 import { world, type World } from './world.ts'
 
 function tell(tx: Tx, { clock }: World, accountId: string, count = 1): Promise<{ id: string; body: string }[]> {
@@ -242,13 +241,3 @@ test('a process that knew more positions begins another history before it gives 
   const ids = await query(here.pool, 'select id from histories')
   expect(ids).toHaveLength(2)
 })
-
-/** As a failover to a standby that lacked the last transactions. */
-async function loseNewest({ directUrl }: World, count: number): Promise<void> {
-  await withClient(superuserUrl(directUrl), { name: 'a test', queryTimeoutMs: 10_000 }, (client) =>
-    client.query(`begin; set local session_replication_role = replica;
-      delete from events where id in (select event_id from history order by leaf desc limit ${count});
-      delete from history where leaf > (select max(leaf) from history) - ${count};
-      delete from history_edges where size > (select max(leaf) + 1 from history); delete from history_heads; commit`),
-  )
-}
