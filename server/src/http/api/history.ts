@@ -5,6 +5,7 @@ import type { FastifyReply } from 'fastify'
 import { z } from 'zod'
 import { Fault } from '../../base/fault.ts'
 import type { Context } from '../../domain/context.ts'
+import type { Core } from '../../domain/core/core.ts'
 import { exportHistory } from '../../domain/history/export-history.ts'
 import { readHead, readReceipt } from '../../domain/history/receipts.ts'
 import {
@@ -66,11 +67,11 @@ export function historyRoutes(app: Api, ctx: Context, streams: Streams): void {
 }
 
 /** Each piece is read after the one before was sent: a slow reader slows the queries. */
-export function sendExport(ctx: Context, reply: FastifyReply, accountId: string): FastifyReply {
+export function sendExport(core: Core, reply: FastifyReply, accountId: string): FastifyReply {
   return reply
     .type('application/jsonl; charset=utf-8')
     .header('content-disposition', `attachment; filename="history-${accountId}.jsonl"`)
-    .send(Readable.from(exportHistory(ctx, accountId)))
+    .send(Readable.from(exportHistory(core, accountId)))
 }
 
 /** The keys of our heads, for anybody who verifies them. */

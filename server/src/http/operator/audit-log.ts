@@ -3,6 +3,8 @@ import { READABLE_RULE } from '../../base/readable-text.ts'
 import { OPERATOR_SCOPE } from '../../domain/accounts/callers.ts'
 import { listAuditLog } from '../../domain/core/audit-log.ts'
 import type { Core } from '../../domain/core/core.ts'
+import { OPERATORS } from '../../domain/history/number-pending.ts'
+import { sendExport } from '../api/history.ts'
 import {
   describeOperations,
   idField,
@@ -21,6 +23,12 @@ export function auditLogRoutes(app: Api, core: Core): void {
     const { changes, nextCursor } = await listAuditLog(core, request.query)
     return { success: true as const, entries: changes.map(toApi), nextCursor }
   })
+
+  app.get(
+    '/api/operator/audit-log/export',
+    { schema: routes.exportAuditLog, exposeHeadRoute: false, config: { ...config, isStream: true } },
+    async (_request, reply) => sendExport(core, reply, OPERATORS),
+  )
 }
 
 const ACTION_ERROR = 'action must be the name of an action, such as account.suspended'
@@ -61,5 +69,11 @@ const routes = describeOperations('Operator', {
       'Who changed what, when and why, newest first. Entries are never changed or deleted. Needs an operator’s key.',
     querystring: auditLogQuery,
     response: { 200: response('A page of entries.', { entries: entrySchema.array(), nextCursor }) },
+  },
+  exportAuditLog: {
+    summary: 'Export the audit log',
+    description:
+      'The history of the operators as JSON Lines, up to the signed head that its first line holds. `guiche verify` proves it offline. Needs an operator’s key.',
+    response: { 200: { description: 'The export', content: { 'application/jsonl': { schema: z.string() } } } },
   },
 })
