@@ -46,7 +46,8 @@ export async function openDatabase(
       const applied = await migrate(databaseUrl, { say: (line) => log.warn({}, line) })
       if (applied.length > 0) log.info({ migrations: applied }, 'the database was migrated')
     } else await requireMigrated(databaseUrl)
-    const pool = makePool(databaseUrl, log, { maxConnections: config.databasePoolSize })
+    const { sealer } = config.settings
+    const pool = makePool(databaseUrl, log, { maxConnections: config.databasePoolSize, sealer })
     return {
       value: { pool, databaseUrl },
       async close() {

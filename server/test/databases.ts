@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { inject, onTestFinished } from 'vitest'
 import type { Log } from '../src/base/log.ts'
+import { makeSealer } from '../src/base/sealer.ts'
 import { makePool, type Pool } from '../src/db/pool.ts'
 import { superuserUrl } from '../src/db/embedded/server.ts'
 import { joinPresence, type Presence } from '../src/db/presence.ts'
@@ -34,6 +35,10 @@ const IDLE_TURNS = 100
 const IDLE_TURN_MS = 5
 const SILENT: Log = { debug() {}, info() {}, warn() {}, error() {} }
 
+/** The key that seals rows and ids of charges. A command that audits them needs it as SECRET_KEY. */
+export const CHARGE_SECRET = 'a secret for ids of charges that only tests know'
+export const SEALER = makeSealer(() => [CHARGE_SECRET])
+
 const free: Promise<Kept | undefined>[] = []
 
 /** A migrated database for this test alone, a first process that is present in it, and its pool. */
@@ -55,12 +60,13 @@ async function makeDatabase(): Promise<Kept> {
   const [janitor, presence] = await Promise.all([connect(superuserUrl(directUrl)), joinPresence(databaseUrl)])
   const restore = await remember(janitor)
   let log = SILENT
-  const pool = makePool(databaseUrl, {
+  const following: Log = {
     debug: (...args) => log.debug(...args),
     info: (...args) => log.info(...args),
     warn: (...args) => log.warn(...args),
     error: (...args) => log.error(...args),
-  })
+  }
+  const pool = makePool(databaseUrl, following, { sealer: SEALER })
   const setLog = (to: Log) => void (log = to)
   const [catalogs, listeners] = [await readCatalogs(janitor), listenersOf(pool)]
   return { name, databaseUrl, directUrl, presence, pool, janitor, restore, catalogs, listeners, setLog }

@@ -12,13 +12,13 @@ import { joinPresence, type Presence } from '../src/db/presence.ts'
 import { makePool, type Pool, type PoolOptions } from '../src/db/pool.ts'
 import { reportTaken } from '../src/db/shared-limits.ts'
 import { query, transact } from '../src/db/tx.ts'
-import { insertAccount } from '../src/domain/accounts/accounts.ts'
+import { SYSTEM } from '../src/domain/core/audit-log.ts'
+import { makeAccount } from '../src/domain/accounts/accounts.ts'
 import { audit } from '../src/domain/audit/audit.ts'
 import type { Difference } from '../src/domain/audit/books.ts'
 import { readBalance } from '../src/domain/ledger/account-statement.ts'
 import type { Charge } from '../src/domain/deposits/charge-reads.ts'
 import { deriveNoteKey } from '../src/base/signed-note.ts'
-import { SYSTEM } from '../src/domain/core/audit-log.ts'
 import { makeChargeSeal } from '../src/domain/core/charge-facts.ts'
 import { makeContext, type Context } from '../src/domain/context.ts'
 import type { Settings } from '../src/domain/core/settings.ts'
@@ -34,7 +34,7 @@ import { buildApp, type App } from '../src/http/app.ts'
 import { cookieNames, signToken } from '../src/http/auth/session-cookie.ts'
 import { makeApiPix } from '../src/providers/api-pix/adapter.ts'
 import { openSandbox } from '../src/sandbox/server.ts'
-import { takeDatabase } from './databases.ts'
+import { CHARGE_SECRET, SEALER, takeDatabase } from './databases.ts'
 import './password-cost.ts'
 
 export const DEFAULT_TERMS = Object.fromEntries(TERM_NAMES.map((name) => [name, TERMS[name].default])) as Terms
@@ -62,9 +62,6 @@ export type TestSession = {
     payload?: object,
   ): Promise<LightMyRequestResponse>
 }
-
-/** The key that seals the ids of charges. A command that audits them needs it as SECRET_KEY. */
-export const CHARGE_SECRET = 'a secret for ids of charges that only tests know'
 
 /**
  * What a test works with: a database and a sandbox of its own, an app that is wired as in main.ts, and a clock that
@@ -162,6 +159,7 @@ export async function world(options: Options = {}): Promise<World> {
     headKeys: (name) => [deriveNoteKey('a secret for heads', name)],
     outsideHeads: memoryHeads(),
     witness: null,
+    sealer: SEALER,
     signIn: {
       signup: 'open',
       secrets: () => ['a secret for sign-in that only tests know'],
@@ -185,7 +183,7 @@ export async function world(options: Options = {}): Promise<World> {
     // The account has no password that anybody could type: hashing one takes longer than most tests, and
     // accounts.test.ts covers it.
     const accountId = await transact(ctx.pool, (tx) =>
-      insertAccount(tx, clock.now(), { email, name: `Loja ${name}`, passwordHash: 'none' }),
+      makeAccount(tx, clock.now(), { email, name: `Loja ${name}`, passwordHash: 'none' }, SYSTEM),
     )
     // Its key is in no event, so that the events of a test are those that it makes.
     const key = { accountId, operatorId: null, name: 'test', scopes, expiresAt: null }
@@ -275,7 +273,7 @@ function openContext(parts: {
   /** The pool of the database. It outlives the test, as the presence does. */
   kept?: Pool | undefined
 }): { ctx: Context; die(): Promise<void> } {
-  const pool = parts.kept ?? makePool(parts.databaseUrl, parts.log, parts.pool)
+  const pool = parts.kept ?? makePool(parts.databaseUrl, parts.log, { sealer: SEALER, ...parts.pool })
   const metrics = makeMetrics()
   const limits = makeSharedBuckets({
     report: (reports) => reportTaken(pool, parts.clock.now(), reports),

@@ -93,5 +93,6 @@ export const FAULT_CODES = [
   'unavailable',
   'provider_refused',
   'provider_unavailable',
+  'code_altered',
 ] as const
 export type FaultCode = (typeof FAULT_CODES)[number]

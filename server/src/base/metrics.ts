@@ -58,6 +58,10 @@ function makeCounted({ counter, timing }: Makers) {
       'guiche_histories_begun_total',
       'Histories that began because the database lacked positions that were known: events were lost.',
     ),
+    alteredCodes: counter(
+      'guiche_altered_codes_total',
+      'Codes of charges that were altered in the database, and were asked for and not shown.',
+    ),
     exceptionsOpened: counter('guiche_exceptions_opened_total', 'Exceptions that were opened.', 'kind'),
     providerSeconds: timing(
       'guiche_provider_call_duration_seconds',

@@ -15,6 +15,7 @@ import { deriveNoteKey, isCosignerKey } from '../base/signed-note.ts'
 import { makeOutsideHeads } from '../domain/core/outside-heads.ts'
 import { makeChargeSeal } from '../domain/core/charge-facts.ts'
 import type { SessionLimits, Settings } from '../domain/core/settings.ts'
+import { makeSealer } from '../base/sealer.ts'
 import { makeSecretBox } from '../domain/core/secret-box.ts'
 import { TERM_NAMES, TERMS, type Terms } from '../domain/core/terms.ts'
 import { loadProviders, urlsOf, type ProviderConfig } from './providers.ts'
@@ -123,6 +124,7 @@ function loadSettings(env: Env, { home, mode, publicUrl, providers, secretKeys }
     headKeys: (name) => secretKeys().map((secret) => deriveNoteKey(secret, name)),
     outsideHeads: makeOutsideHeads(home, env.ANCHOR_FILE || undefined),
     witness: loadWitness(env),
+    sealer: makeSealer(secretKeys),
     signIn: loadSignIn(env, mode, secretKeys),
     refunds: {
       byAccounts: flag(env, 'REFUNDS_BY_ACCOUNTS'),

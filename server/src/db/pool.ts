@@ -1,6 +1,7 @@
 import pg from 'pg'
 import { makeCollapsedLog } from '../base/collapsed-log.ts'
 import type { Log } from '../base/log.ts'
+import { NO_SEALER, type Sealer } from '../base/sealer.ts'
 import { readDatabaseUrl } from './database-url.ts'
 import { isConnectionUseless, sqlState } from './failure.ts'
 import { clientOf } from './hosts.ts'
@@ -30,11 +31,14 @@ export type PoolOptions = {
   maxConnections?: number
   statementTimeoutMs?: number
   clientGraceMs?: number
+  /** Seals the rows that this pool writes. */
+  sealer?: Sealer
   /** For the intervals of the log. */
   nowMs?: () => number
 }
 
 type Extras = {
+  sealer: Sealer
   outage: OutageLog
   clientGraceMs: number
   /** See keepsStatements(). */
@@ -51,9 +55,10 @@ export function makePool(databaseUrl: string, log: Log, options: PoolOptions = {
     maxConnections = DEFAULT_POOL_SIZE,
     clientGraceMs = CLIENT_GRACE_MS,
     statementTimeoutMs = STATEMENT_TIMEOUT_MS,
+    sealer = NO_SEALER,
   } = options
   const outage = makeOutageLog(log, options.nowMs)
-  const own: Extras = { outage, clientGraceMs, keepsStatements: false, isDiskFull: false }
+  const own: Extras = { sealer, outage, clientGraceMs, keepsStatements: false, isDiskFull: false }
   const settings = {
     statement_timeout: statementTimeoutMs,
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
@@ -127,6 +132,11 @@ export function makeOutageLog(log: Log, nowMs: () => number = Date.now) {
 /** How long the client waits for a statement that may itself take this long. */
 export function clientTimeoutMs(pool: Pool, statementTimeoutMs: number): number {
   return statementTimeoutMs + (extras.get(pool)?.clientGraceMs ?? CLIENT_GRACE_MS)
+}
+
+/** By the key of the pool's owner, which the database never sees. */
+export function sealerOf(pool: Pool): Sealer {
+  return extras.get(pool)?.sealer ?? NO_SEALER
 }
 
 /** False behind a pooler, where the next transaction may run on a connection without our prepared statements. */

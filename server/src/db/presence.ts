@@ -95,6 +95,15 @@ export async function isPresent(tx: Pick<Tx, 'rows'>, instance: number): Promise
   return (await tx.rows(sql, [instance])).length > 0
 }
 
+/** The hosts and versions of processes whose release writes rows without seals. */
+export async function readUnsealing(tx: Pick<Tx, 'rows'>): Promise<string[]> {
+  const rows = await tx.rows<{ name: string }>(
+    `select distinct format('%s on %s', version, host) as name from processes
+     where not seals and leased_until > clock_timestamp() order by name`,
+  )
+  return rows.map(({ name }) => name)
+}
+
 /** `status` is null if the process told nothing. Another version may tell other things. */
 export type Running = { role: Role; host: string; version: string; startedAt: Date; status: object | null }
 
@@ -128,13 +137,13 @@ async function drawInstance(client: pg.Client, about: unknown[]): Promise<{ inst
 const LEASED_UNTIL = `clock_timestamp() + $5::int * interval '1 ms'`
 
 const JOIN = `
-  insert into processes (instance, role, host, version, started_at, leased_until)
-  values ($1, $2, $3, $4, clock_timestamp(), ${LEASED_UNTIL})
+  insert into processes (instance, role, host, version, started_at, leased_until, seals)
+  values ($1, $2, $3, $4, clock_timestamp(), ${LEASED_UNTIL}, true)
   on conflict do nothing returning started_at as "startedAt"`
 
 /** Inserts the row again: after a failover, the new primary may lack it. */
 const RENEW = `
-  insert into processes (instance, role, host, version, started_at, leased_until, status)
-  values ($1, $2, $3, $4, $6, ${LEASED_UNTIL}, $7)
+  insert into processes (instance, role, host, version, started_at, leased_until, status, seals)
+  values ($1, $2, $3, $4, $6, ${LEASED_UNTIL}, $7, true)
   on conflict (instance) do update set leased_until = excluded.leased_until, status = excluded.status
   returning (select count(*) from processes where instance <> $1 and leased_until > clock_timestamp()) as others`

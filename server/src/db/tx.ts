@@ -1,6 +1,7 @@
 import type pg from 'pg'
+import type { Sealer } from '../base/sealer.ts'
 import { DatabaseUnavailable, isConnectionFailure, isDiskFull, sqlState } from './failure.ts'
-import { begin, clientTimeoutMs, CONNECT_TIMEOUT_MS, outageLogOf, setDiskFull, type Pool } from './pool.ts'
+import { begin, clientTimeoutMs, CONNECT_TIMEOUT_MS, outageLogOf, sealerOf, setDiskFull, type Pool } from './pool.ts'
 import { preparedName } from './prepared.ts'
 
 declare const inTransaction: unique symbol
@@ -11,6 +12,7 @@ declare const inTransaction: unique symbol
  */
 export type Tx = {
   readonly [inTransaction]: true
+  readonly sealer: Sealer
   rows<Row>(sql: string, params?: unknown[]): Promise<Row[]>
   /** For statements that always give exactly one row; any other number is a bug, and throws. */
   one<Row>(sql: string, params?: unknown[]): Promise<Row>
@@ -95,8 +97,8 @@ function nextTurn(pool: Pool, { waiting }: Turns): Promise<void> {
 }
 
 /** Runs each statement as a transaction of its own. */
-export function autocommit(pool: Pool): Pick<Tx, 'rows'> {
-  return { rows: (sql, params) => query(pool, sql, params) }
+export function autocommit(pool: Pool): Pick<Tx, 'rows' | 'sealer'> {
+  return { sealer: sealerOf(pool), rows: (sql, params) => query(pool, sql, params) }
 }
 
 /** The same for a statement that always gives exactly one row. */
@@ -140,6 +142,7 @@ function openTx(pool: Pool, client: pg.PoolClient) {
   const query = (text: string, values: unknown[] = []) =>
     client.query({ name: preparedName(pool, text), text, values, query_timeout: timeoutMs } as pg.QueryConfig)
   const tx = {
+    sealer: sealerOf(pool),
     rows: async (sql, params) => (await query(sql, params)).rows,
     one: async (sql, params) => onlyRow((await query(sql, params)).rows),
     run: async (sql, params) => (await query(sql, params)).rowCount ?? 0,

@@ -21,6 +21,10 @@ export const ERROR_TEXTS = {
     'O provedor de pagamento não respondeu. Tente de novo em instantes.',
     'The payment provider did not respond. Try again in a moment.',
   ],
+  code_altered: [
+    'O código desta cobrança foi alterado no banco de dados. Avise o operador.',
+    'The code of this charge was altered in the database. Tell the operator.',
+  ],
   provider_refused: [
     'O provedor de pagamento recusou. Nada foi alterado.',
     'The payment provider declined the request. Nothing was changed.',

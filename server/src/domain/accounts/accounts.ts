@@ -26,19 +26,22 @@ export async function createAccount(
 
 /** As createAccount(), with the password hashed before, in a transaction that does more. */
 export async function makeAccount(tx: Tx, now: Date, holder: AccountHolder, actor: Actor): Promise<string> {
-  const accountId = await insertAccount(tx, now, holder)
-  const details = { email: holder.email, name: holder.name }
-  await writeAudit(tx, now, actor, { action: 'account.created', subject: `account ${accountId}`, accountId, details })
-  return accountId
-}
-
-export async function insertAccount(tx: Tx, now: Date, holder: AccountHolder): Promise<string> {
   const userId = await insertUser(tx, now, { kind: 'account', ...holder })
   if (!userId) throw await emailTaken(tx, holder.email, 'account')
   const accountId = newUuid7(now)
   const { email, name } = holder
   await insertRow(tx, 'accounts', { id: accountId, user_id: userId, email, name, created_at: now })
   await makeBalanceAccount(tx, accountId)
+  await writeAudit(tx, now, actor, {
+    action: 'account.created',
+    subject: `account ${accountId}`,
+    accountId,
+    details: { email, name },
+    rows: [
+      ['user', userId],
+      ['account', accountId],
+    ],
+  })
   return accountId
 }
 
@@ -166,6 +169,7 @@ async function setSuspension(
       accountId,
       reason,
       details: { before, after },
+      rows: [['account', accountId]],
     })
   })
 }

@@ -6,7 +6,7 @@ import { query, type Tx } from '../../db/tx.ts'
 import { KEY_CREATED, KEY_REVOKED } from '../webhooks/account-event-kinds.ts'
 import { dataOf } from '../webhooks/event-fields.ts'
 import { insertEvents } from '../webhooks/events.ts'
-import { writeAudit, SYSTEM, type Actor } from '../core/audit-log.ts'
+import { writeAudit, SYSTEM, type Actor, type AuditAction } from '../core/audit-log.ts'
 import type { Core } from '../core/core.ts'
 import {
   hashKey,
@@ -97,7 +97,7 @@ export async function insertKey(
     expires_at: expiresAt,
   })
   const details = { name, scopes, expiresAt, ...(operatorId && { operatorId }) }
-  await writeAudit(tx, now, actor, { action: 'key.created', subject: `key ${keyId}`, accountId, details })
+  await auditKey(tx, now, actor, { action: 'key.created', keyId, accountId, details })
   return { keyId, text }
 }
 
@@ -186,7 +186,7 @@ export async function revokeKey(
   const { keyId, name, prefix, scopes, accountId } = row
   if (row.isRevoked) return { keyId, name }
   await tx.run('update api_keys set revoked_at = $2 where id = $1', [keyId, now])
-  await writeAudit(tx, now, actor, { action: 'key.revoked', subject: `key ${keyId}`, accountId, details: { name } })
+  await auditKey(tx, now, actor, { action: 'key.revoked', keyId, accountId, details: { name } })
   const data = dataOf(KEY_REVOKED, { keyId, prefix, scopes })
   if (accountId !== null)
     await insertEvents(tx, now, [{ kind: 'KEY_REVOKED', accountId, subjectId: keyId, createdAt: now, data }])
@@ -196,4 +196,13 @@ export async function revokeKey(
 type RevocableKey = Pick<ListedKey, 'keyId' | 'name' | 'prefix' | 'scopes'> & {
   accountId: string | null
   isRevoked: boolean
+}
+
+function auditKey(
+  tx: Tx,
+  now: Date,
+  actor: Actor,
+  { keyId, ...change }: { action: AuditAction; keyId: string; accountId: string | null; details: object },
+): Promise<void> {
+  return writeAudit(tx, now, actor, { ...change, subject: `key ${keyId}`, rows: [['key', keyId]] })
 }

@@ -1,6 +1,7 @@
 import { formatReais, type Cents } from '../../base/money.ts'
 import { transact, type Tx } from '../../db/tx.ts'
 import { checkReason, IS_PERSONAL, IS_SIGN_IN, writeAudit, type Actor } from '../core/audit-log.ts'
+import type { RowName } from '../core/seals.ts'
 import { makeReason } from '../ports/delivery-reasons.ts'
 import { endVerifications } from '../users/verifications.ts'
 import { disableWebhook } from '../webhooks/webhooks.ts'
@@ -58,9 +59,21 @@ export async function eraseAccount(
     )
     const erased = { balanceCents, sessions, keys, webhooks, auditLines }
     const change = { subject: `account ${accountId}`, accountId, reason: checked, details: erased }
-    await writeAudit(tx, now, actor, { action: 'account.erased', ...change })
+    const rows = await readErasedRows(tx, { userId, accountId })
+    await writeAudit(tx, now, actor, { action: 'account.erased', ...change, rows })
     return erased
   })
+}
+
+/** What the erasure wrote. The lines that told of these rows are gone. */
+async function readErasedRows(tx: Tx, { userId, accountId }: { userId: string; accountId: string }) {
+  const owned = await tx.rows<{ kind: 'key' | 'webhook'; id: string }>(
+    `select 'key' as kind, id from api_keys where account_id = $1
+     union all select 'webhook', id from webhooks where account_id = $1`,
+    [accountId],
+  )
+  const rows = owned.map(({ kind, id }): RowName => [kind, id])
+  return [...rows, ['user', userId] as const, ['account', accountId] as const]
 }
 
 export function whyNotErasable(core: Core, erasure: Erasure): Promise<string | undefined> {

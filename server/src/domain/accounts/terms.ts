@@ -74,9 +74,9 @@ export async function setAccountTerms(
     const details = differenceOf(before, after)
     if (!details) return
     checkTogether(core.settings.terms, after)
-    await writeTerms(tx, now, actor, { accountId, terms: after, reason: checked })
+    const id = await writeTerms(tx, now, actor, { accountId, terms: after, reason: checked })
     const change = { subject: `account ${accountId}`, accountId, reason: checked, details }
-    await writeAudit(tx, now, actor, { action: 'account.terms_changed', ...change })
+    await writeAudit(tx, now, actor, { action: 'account.terms_changed', ...change, rows: [['terms', id]] })
   })
   return readAccountTerms(core, accountId)
 }
@@ -91,20 +91,22 @@ async function writeTerms(
   now: Date,
   actor: Actor,
   { accountId, terms, reason }: { accountId: string; terms: TermsOverrides; reason: string },
-): Promise<void> {
+): Promise<string> {
   // Two servers' clocks may differ by a moment, and the history must not run backwards.
   const { validFrom } = await tx.one<{ validFrom: Date }>(
     'select greatest($2, max(valid_from)) as "validFrom" from account_terms where account_id = $1',
     [accountId, now],
   )
-  await insertRow(tx, 'account_terms', {
+  const row = {
     account_id: accountId,
     valid_from: validFrom,
     set_by_kind: actor.kind,
     set_by: actor.name,
     reason,
     ...Object.fromEntries(TERM_NAMES.map((name) => [columnOf(name), terms[name]])),
-  })
+  }
+  const [made] = await insertRow<{ id: string }>(tx, 'account_terms', row, 'returning id::text')
+  return made!.id
 }
 
 function checkRanges(patch: TermsPatch): void {

@@ -1,9 +1,9 @@
 import { invalidField } from '../../base/fault.ts'
 import { isReadable, READABLE_RULE } from '../../base/readable-text.ts'
-import { insertRow } from '../../db/insert-rows.ts'
 import { query, type Tx } from '../../db/tx.ts'
 import { cursorNumber, page, type ListFilter } from './cursor.ts'
 import type { Core } from './core.ts'
+import { LINE, namedRows, rowSealText, underMark, type RowName } from './seals.ts'
 
 /** Who changed something. `console` is the command line on the server, `system` is guiche itself. */
 export type Actor = {
@@ -48,8 +48,11 @@ export const AUDIT_ACTIONS = [
   'refund.requested',
   'refund.ended',
   'reconcile.started',
+  'reconcile.began',
+  'day.closed',
   'history.seeded',
   'history.began',
+  'history.sealed',
   'key.created',
   'key.revoked',
   'webhook.created',
@@ -77,21 +80,66 @@ export type Change = {
   reason?: string | null
   /** What changed, usually before and after. Never a secret. */
   details?: object
+  /** The rows that this change wrote, of those that core/seals.ts lists. */
+  rows?: readonly RowName[]
 }
 
-/** Runs in the transaction of the change itself, so that no change goes unrecorded. */
-export async function writeAudit(tx: Tx, now: Date, actor: Actor, change: Change): Promise<void> {
-  await insertRow(tx, 'audit_log', {
+/** Runs in the transaction of the change itself, after it, so that no change goes unrecorded. */
+export async function writeAudit(tx: Tx, now: Date, actor: Actor, { rows = [], ...change }: Change): Promise<void> {
+  await writeLine(tx, now, actor, change, rows.length === 0 ? null : await sealRows(tx, rows))
+}
+
+/** By name, the seals of rows as they are now. */
+export type RowSeals = Record<string, string>
+
+async function sealRows(tx: Tx, names: readonly RowName[]): Promise<RowSeals> {
+  const { sql, params } = namedRows(names)
+  const rows = await tx.rows<{ name: string; text: string }>(sql, params)
+  if (rows.length !== names.length) throw new Error(`Rows of a change are not there: ${names.join(', ')}`)
+  return Object.fromEntries(rows.map(({ name, text }) => [name, sealOfRow(tx, name, text)]))
+}
+
+export function sealOfRow({ sealer }: Pick<Tx, 'sealer'>, name: string, text: string): string {
+  return sealer.seal(rowSealText(name, text)).toString('hex')
+}
+
+export function fitsRow({ sealer }: Pick<Tx, 'sealer'>, name: string, text: string, seal: string): boolean {
+  return sealer.fits(Buffer.from(seal, 'hex'), rowSealText(name, text))
+}
+
+/** The number of the line is sealed too: an old line, written again, would bring back an old state of its rows. */
+export async function writeLine(
+  tx: Tx,
+  now: Date,
+  actor: Actor,
+  change: Omit<Change, 'rows'>,
+  seals: RowSeals | null,
+): Promise<string> {
+  const { id, details, mark } = await tx.one<{ id: string; details: string; mark: string }>(
+    `select nextval(pg_get_serial_sequence('audit_log', 'id'))::text as id, $1::jsonb::text as details,
+       coalesce((select max(line_id) from seal_marks), 0)::text as mark`,
+    [JSON.stringify(change.details ?? {})],
+  )
+  const line = {
+    id,
     at: now,
-    actor_kind: actor.kind,
+    actorKind: actor.kind,
     actor: actor.name,
-    key_id: actor.keyId ?? null,
+    keyId: actor.keyId ?? null,
     action: change.action,
     subject: change.subject,
-    account_id: change.accountId ?? null,
+    accountId: change.accountId ?? null,
     reason: change.reason ?? null,
-    details: change.details ?? {},
-  })
+    details,
+    rows: seals && JSON.stringify(seals),
+  }
+  const values = [...Object.values(line), tx.sealer.seal(underMark(LINE.textOf(line), mark))]
+  await tx.run(
+    `insert into audit_log (id, at, actor_kind, actor, key_id, action, subject, account_id, reason, details, rows, seal)
+     overriding system value values (${values.map((_, index) => `$${index + 1}`).join(', ')})`,
+    values,
+  )
+  return id
 }
 
 /** The reason as it is stored: trimmed, on one line and never empty. */

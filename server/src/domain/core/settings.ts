@@ -1,5 +1,6 @@
 import type { NoteKey } from '../../base/signed-note.ts'
 import type { OutsideHeads } from './outside-heads.ts'
+import type { Sealer } from '../../base/sealer.ts'
 import type { ChargeSeal } from './charge-facts.ts'
 import type { SecretBox } from './secret-box.ts'
 import type { Terms } from './terms.ts'
@@ -31,6 +32,7 @@ export type Settings = {
   outsideHeads: OutsideHeads
   /** Who countersigns heads, if anybody: WITNESS_URL and its verifier key. */
   witness: { url: string; key: string } | null
+  sealer: Sealer
   signIn: SignInSettings
   /** byAccounts: account holders may refund by API. returnFee: a refund returns its share of the fee. */
   refunds: { byAccounts: boolean; returnFee: boolean }

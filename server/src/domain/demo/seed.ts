@@ -22,7 +22,14 @@ import { markSent, refundLease } from '../refunds/run-refund.ts'
 import { reserveForCharge } from '../refunds/request-refund.ts'
 import { planHistory, type PastDeposit, type Step } from './seed-plan.ts'
 import { settle } from '../deposits/settle.ts'
-import { createWebhook, disableWebhook, enableWebhook, listWebhooks } from '../webhooks/webhooks.ts'
+import {
+  createWebhook,
+  disableFailingWebhook,
+  disableWebhook,
+  enableWebhook,
+  listWebhooks,
+  type Webhook,
+} from '../webhooks/webhooks.ts'
 
 /** What the bank must record too, or its list and our books would differ. */
 export type BankHistory = {
@@ -66,7 +73,7 @@ export async function seedHistory(
     earlier: await lastNumber(ctx, accountId),
     newChargeId: (at, facts) => ctx.settings.chargeSeal.newId(at, { ...facts, accountId }),
   })
-  const scene = { account, provider, instance: ctx.instance, now, exampleId: await exampleWebhook(ctx, accountId) }
+  const scene = { account, provider, instance: ctx.instance, now, exampleId: await exampleWebhook(ctx, now, accountId) }
   await transact(ctx.pool, (tx) => auditSeed(tx, now, request))
   for (let start = 0; start < steps.length; start += BATCH) {
     const batch = steps.slice(start, start + BATCH)
@@ -98,10 +105,26 @@ async function lastNumber(ctx: Context, accountId: string): Promise<number> {
 const SEED: Actor = { kind: 'system', name: 'guiche seed' }
 const EXAMPLE = makeReason('seed_example', 'created by guiche seed as an example; it has no server')
 
-/** A disabled example for an account without webhooks; null for others. Only the replay enables it. */
-async function exampleWebhook(ctx: Context, accountId: string): Promise<string | null> {
+/**
+ * A disabled example for an account without webhooks; null for others. Only the replay enables it, in transactions that
+ * leave it as this does.
+ */
+async function exampleWebhook(ctx: Context, now: Date, accountId: string): Promise<string | null> {
   const own = await listWebhooks(ctx, accountId)
-  if (own.length > 0) return own.find((webhook) => webhook.disabledCode === EXAMPLE.code)?.webhookId ?? null
+  const id = own.length === 0 ? await makeExample(ctx, accountId) : own.find(isExample)?.webhookId
+  if (id === undefined) return null
+  await transact(ctx.pool, async (tx) => {
+    await enableWebhook(tx, id)
+    await disableFailingWebhook(tx, now, id, EXAMPLE)
+  })
+  return id
+}
+
+function isExample({ disabledCode }: Webhook): boolean {
+  return disabledCode === EXAMPLE.code
+}
+
+async function makeExample(ctx: Context, accountId: string): Promise<string> {
   const fields = {
     name: 'Example shop',
     url: 'https://shop.example.com/webhooks/guiche',
@@ -109,7 +132,6 @@ async function exampleWebhook(ctx: Context, accountId: string): Promise<string |
     authorization: null,
   } satisfies Parameters<typeof createWebhook>[2]
   const { webhook } = await createWebhook(ctx, accountId, fields, SEED)
-  await transact(ctx.pool, (tx) => disableWebhook(tx, ctx.now(), webhook.webhookId, EXAMPLE))
   return webhook.webhookId
 }
 
@@ -167,7 +189,12 @@ async function openCharges(tx: Tx, { account, provider, instance }: Scene, depos
   }))
   const results = await insertIntents(tx, firstAt, intents)
   if (results.some(({ kind }) => kind !== 'opened')) throw new Error('Another seed of this account runs')
-  const accepted = deposits.map((deposit) => ({ chargeId: deposit.chargeId, emv: codeOf(deposit) }))
+  const accepted = deposits.map((deposit) => ({
+    chargeId: deposit.chargeId,
+    provider,
+    emv: codeOf(deposit),
+    hasKey: false,
+  }))
   await markPending(tx, instance, accepted)
   await tx.run('delete from checks where provider = $1 and subject = any($2)', [
     provider,

@@ -8,7 +8,7 @@ import { makeLedgerAccounts, makeTally, POST_LINES } from '../ledger/ledger.ts'
 import type { ReceivedPayment } from '../ports/provider.ts'
 import { DEPOSIT_PAID, type HeldReason } from '../webhooks/deposit-event-kinds.ts'
 import { dataOf } from '../webhooks/event-fields.ts'
-import { eventBody, TELL, type NewEvent, type StoredEvent } from '../webhooks/events.ts'
+import { eventBody, sealEvent, TELL, type NewEvent, type StoredEvent } from '../webhooks/events.ts'
 import { isVisible, type LockedCharge } from './charge-reads.ts'
 import { COMPLETE_CHARGES, EXPIRY_GRACE_MS, RECLAIM_EXTERNAL_IDS } from './charge-states.ts'
 import { heldEvent, releasedEvent } from './held-events.ts'
@@ -39,7 +39,8 @@ type Row = {
   settlement: Settlement
   ownId: string
   body: string | null
-  news: (NewEvent & StoredEvent) | undefined
+  news: (NewEvent & StoredEvent & { seal: Buffer }) | undefined
+  seal: Buffer | null
   sourceNet: Cents
   targetNet: Cents
   feesNet: Cents
@@ -65,6 +66,8 @@ const COLUMNS: Columns<Row> = {
   news_kind: ['text', ({ news }) => news?.kind],
   news_subject: ['uuid', ({ news }) => news?.subjectId],
   news_body: ['json', ({ news }) => news?.body],
+  news_seal: ['bytea', ({ news }) => news?.seal],
+  seal: ['bytea', ({ seal }) => seal],
   source_net: ['bigint', ({ sourceNet }) => sourceNet],
   target_net: ['bigint', ({ targetNet }) => targetNet],
   fees_net: ['bigint', ({ feesNet }) => feesNet],
@@ -119,11 +122,11 @@ const BOOK = prepared(`
     select own_id, payment_id, exception, now from kept where kind = 'excepted'
   ), telling as (
     select news_id as id, account_id, news_kind as kind, news_subject as subject_id, news_body as body,
-      now as created_at, now as due_at
+      now as created_at, now as due_at, news_seal as seal
     from kept where news_id is not null
     union all
     select own_id as id, account_id, 'DEPOSIT_ASSET_SUCCESS' as kind, charge_id as subject_id, body, now as created_at,
-      now as due_at
+      now as due_at, seal
     from kept where kind <> 'excepted'
   ), ${TELL}, lines as materialized (
     select 2 * place as place, case when is_match then 'matched_deposit' else 'deposit' end as kind,
@@ -188,7 +191,7 @@ export async function bookPayments(tx: Tx, now: Date, settlements: Settlement[])
 
 async function book(tx: Tx, now: Date, settlements: Settlement[], isRecorded: boolean): Promise<Booked> {
   const tally = makeTally()
-  const rows = settlements.map((settlement) => rowOf(now, settlement, tally))
+  const rows = settlements.map((settlement) => rowOf(tx, now, settlement, tally))
   const booked = await tx.one<Booked>(BOOK, [...valuesOf(COLUMNS, rows), now, isRecorded])
   await resolveUnnamed(tx, now, booked.unnamed)
   return booked
@@ -203,20 +206,32 @@ function requireBooked({ completed, told, posted }: Booked, kept: Settlement[]):
   return kept
 }
 
-function rowOf(now: Date, settlement: Settlement, tally: ReturnType<typeof makeTally>): Row {
+function rowOf(tx: Pick<Tx, 'sealer'>, now: Date, settlement: Settlement, tally: ReturnType<typeof makeTally>): Row {
   const { kind, payment, charge } = settlement
   const { amountCents } = payment
   // In the order of events: a payment is released, and then completes its charge.
-  const news = newsOf(now, settlement)
+  const news = newsOf(tx, now, settlement)
   const ownId = newUuid7(now)
   const sourceNet = tally(kind === 'matched' ? 'suspense' : `cash ${payment.provider}`, -amountCents)
   if (kind === 'excepted')
-    return { settlement, ownId, body: null, news, sourceNet, targetNet: tally('suspense', amountCents), feesNet: 0 }
+    return {
+      settlement,
+      ownId,
+      body: null,
+      news,
+      seal: null,
+      sourceNet,
+      targetNet: tally('suspense', amountCents),
+      feesNet: 0,
+    }
+  const event = depositEvent(now, settlement)
+  const body = eventBody(event)
   return {
     settlement,
     ownId,
-    body: eventBody(depositEvent(now, settlement)),
+    body,
     news,
+    seal: sealEvent(tx, { ...event, id: ownId, body }),
     sourceNet,
     targetNet: tally(charge.accountId, amountCents - charge.feeCents),
     feesNet: tally('fees', charge.feeCents),
@@ -232,9 +247,11 @@ function isLate({ status, expiresAt }: LockedCharge, { occurredAt }: Payment): b
   return hasEnded || occurredAt.getTime() > expiresAt.getTime() + EXPIRY_GRACE_MS
 }
 
-function newsOf(now: Date, settlement: Settlement): Row['news'] {
-  const event = hasNews(settlement) && heldOrReleased(now, settlement)
-  return event ? { ...event, id: newUuid7(now), body: eventBody(event) } : undefined
+function newsOf(tx: Pick<Tx, 'sealer'>, now: Date, settlement: Settlement): Row['news'] {
+  if (!hasNews(settlement)) return undefined
+  const event = heldOrReleased(now, settlement)
+  const stored = { ...event, id: newUuid7(now), body: eventBody(event) }
+  return { ...stored, seal: sealEvent(tx, stored) }
 }
 
 /** Of a payment that is held for a visible charge, or no longer held. */

@@ -5,6 +5,7 @@ import { columnOf, hexId, isoTime } from '../../db/sql-values.ts'
 import type { SharedRead } from '../../db/shared-reads.ts'
 import { queryOne, type Tx } from '../../db/tx.ts'
 import type { Core } from '../core/core.ts'
+import { requireCode, withGenuineCodes } from './charge-codes.ts'
 import { byOwnField, type OwnFields } from '../core/charge-facts.ts'
 
 export type ChargeStatus = 'PENDING' | 'COMPLETED' | 'EXPIRED' | 'CANCELED'
@@ -21,6 +22,8 @@ export type StoredCharge = Required<OwnFields> & {
   status: StoredStatus
   /** Empty on a charge that was paid although we never learned its code. */
   emv: string
+  /** Null while there is no code, and on charges of a release that did not seal them. */
+  codeSeal: Buffer | null
   valueCents: Cents
   originalValueCents: Cents
   feeCents: Cents
@@ -62,6 +65,7 @@ const CHARGE_FIELDS: Record<keyof StoredCharge, string> = {
   provider: 'c.provider',
   status: 'c.status',
   emv: `coalesce(c.emv, '')`,
+  codeSeal: 'c.code_seal',
   valueCents: 'c.value_cents',
   originalValueCents: 'c.original_value_cents',
   feeCents: 'c.fee_cents',
@@ -78,7 +82,7 @@ const CHARGE_FIELDS: Record<keyof StoredCharge, string> = {
 
 /** Those that their account holder sees; times are ISO 8601 texts. */
 export const DEPOSIT_COLUMNS = columnsOf({
-  ...omit(CHARGE_FIELDS, ['accountId', 'accountName', 'provider', 'openingInstance']),
+  ...omit(CHARGE_FIELDS, ['accountId', 'accountName', 'openingInstance']),
   createdAt: isoTime(CHARGE_FIELDS.createdAt),
   expiresAt: isoTime(CHARGE_FIELDS.expiresAt),
   paidAt: isoTime(CHARGE_FIELDS.paidAt),
@@ -118,8 +122,9 @@ function omit(fields: Record<string, string>, names: string[]): Record<string, s
 
 const SELECT_CHARGES = `select ${CHARGE_COLUMNS} from charges c`
 
-export function readCharge(core: Core, chargeId: string): Promise<StoredCharge> {
-  return queryOne(core.pool, `${SELECT_CHARGES} where c.id = $1`, [chargeId])
+export async function readCharge(core: Core, chargeId: string): Promise<StoredCharge> {
+  const charge = await queryOne<StoredCharge>(core.pool, `${SELECT_CHARGES} where c.id = $1`, [chargeId])
+  return (await withGenuineCodes(core, [charge]))[0]!
 }
 
 /** Locks are taken in the order of ids. Ids that are no charge's are left out. */
@@ -135,7 +140,7 @@ const BY_LINK: SharedRead<StoredCharge> = {
 /** Whoever has the link may see its payment page and QR code. */
 export async function findPublicCharge(core: Core, paymentLinkId: string): Promise<Charge | undefined> {
   const charge = await findByLink(core, paymentLinkId)
-  return charge && isVisible(charge) ? charge : undefined
+  return charge && isVisible(charge) ? requireCode(charge) : undefined
 }
 
 /** Null is any account. */
@@ -144,7 +149,8 @@ export async function requireCharge(core: Core, accountId: string | null, paymen
 }
 
 async function findByLink(core: Core, paymentLinkId: string): Promise<StoredCharge | undefined> {
-  return isUuid(paymentLinkId) ? core.readShared(BY_LINK, paymentLinkId.toLowerCase()) : undefined
+  const charge = isUuid(paymentLinkId) ? await core.readShared(BY_LINK, paymentLinkId.toLowerCase()) : undefined
+  return charge && (await withGenuineCodes(core, [charge]))[0]
 }
 
 export async function requireChargeIn(tx: Tx, accountId: string, paymentLinkId: string): Promise<Charge> {

@@ -1,4 +1,5 @@
 import { makeLane, type Lane } from '../../base/lane.ts'
+import type { Sealer } from '../../base/sealer.ts'
 import { unnestOf, valuesOf, type Columns } from '../../db/insert-rows.ts'
 import { prepared } from '../../db/prepared.ts'
 import { autocommit, queryOne, transact, type Tx } from '../../db/tx.ts'
@@ -6,6 +7,7 @@ import type { Core } from '../core/core.ts'
 import { DEPOSIT_CANCELED, DEPOSIT_EXPIRED } from '../webhooks/deposit-event-kinds.ts'
 import { dataOf } from '../webhooks/event-fields.ts'
 import { insertEvents } from '../webhooks/events.ts'
+import { CODE, END, type SealedCode } from '../core/seals.ts'
 import { CHARGE_COLUMNS, type StoredCharge } from './charge-reads.ts'
 import { hexId } from '../../db/sql-values.ts'
 
@@ -16,11 +18,12 @@ import { hexId } from '../../db/sql-values.ts'
 // us and the provider.
 export const EXPIRY_GRACE_MS = 60_000
 
-export type Acceptance = { chargeId: string; emv: string }
+export type Acceptance = SealedCode
 
-const COLUMNS: Columns<Acceptance> = {
+const COLUMNS: Columns<Acceptance & { seal: Buffer }> = {
   id: ['uuid', ({ chargeId }) => chargeId],
   emv: ['text', ({ emv }) => emv],
+  code_seal: ['bytea', ({ seal }) => seal],
 }
 
 // Returns only the charges that were not updated, so usually no rows.
@@ -28,9 +31,9 @@ const MARK_PENDING = prepared(`
   with n as (
     select * from ${unnestOf(COLUMNS)}
   ), accepted as (
-    update charges c set status = 'PENDING', emv = n.emv, opening_instance = null
+    update charges c set status = 'PENDING', emv = n.emv, code_seal = n.code_seal, opening_instance = null
     from n
-    where c.id = n.id and c.status = 'OPENING' and c.opening_instance = $3
+    where c.id = n.id and c.status = 'OPENING' and c.opening_instance = $4
     returning c.id, c.provider, c.expires_at
   ), moved as (
     update checks k set due_at = a.expires_at + ${EXPIRY_GRACE_MS} * interval '1 millisecond', claim = null, attempts = 0
@@ -43,8 +46,13 @@ const MARK_PENDING = prepared(`
  * The provider accepted the charge: it can be paid. Only this process's own intents move. A process that was suspended
  * for a minute may have lost an intent to another one, which withdraws it; false stands for such a charge.
  */
-export async function markPending(db: Pick<Tx, 'rows'>, instance: number, accepted: Acceptance[]): Promise<boolean[]> {
-  const rows = await db.rows<{ id: string }>(MARK_PENDING, [...valuesOf(COLUMNS, accepted), instance])
+export async function markPending(
+  db: Pick<Tx, 'rows' | 'sealer'>,
+  instance: number,
+  accepted: Acceptance[],
+): Promise<boolean[]> {
+  const sealed = accepted.map((code) => ({ ...code, seal: db.sealer.seal(CODE.textOf(code)) }))
+  const rows = await db.rows<{ id: string }>(MARK_PENDING, [...valuesOf(COLUMNS, sealed), instance])
   const lost = new Set(rows.map(({ id }) => id))
   return accepted.map(({ chargeId }) => !lost.has(chargeId))
 }
@@ -64,9 +72,10 @@ export function makeAcceptanceLane(core: Core): Lane<Acceptance, boolean> {
  */
 export type IntentEnd = { chargeId: string; outcome: 'failed' | 'unknown' }
 
-const END_COLUMNS: Columns<IntentEnd> = {
+const END_COLUMNS: Columns<IntentEnd & { seal: Buffer }> = {
   id: ['uuid', ({ chargeId }) => chargeId],
   has_failed: ['boolean', ({ outcome }) => outcome === 'failed'],
+  end_seal: ['bytea', ({ seal }) => seal],
 }
 
 // A charge that surely does not exist needs no question, so its check goes with it. Otherwise the provider would be
@@ -77,10 +86,11 @@ const END_INTENTS = prepared(`
   ), ended as (
     update charges c set
       status = case when n.has_failed then 'FAILED' else c.status end,
-      closed_at = case when n.has_failed then $3::timestamptz end,
+      closed_at = case when n.has_failed then $4::timestamptz end,
+      end_seal = case when n.has_failed then n.end_seal end,
       opening_instance = null
     from n
-    where c.id = n.id and c.status = 'OPENING' and c.opening_instance = $4
+    where c.id = n.id and c.status = 'OPENING' and c.opening_instance = $5
     returning c.id, c.status, c.account_id, c.external_id, c.provider
   ), failed as (
     select * from ended where status = 'FAILED'
@@ -93,9 +103,16 @@ const END_INTENTS = prepared(`
   )
   select count(*) as failed from failed`)
 
+function sealEnd(sealer: Sealer, end: Parameters<typeof END.textOf>[0]): Buffer {
+  return sealer.seal(END.textOf(end))
+}
+
 /** Ends or releases intents of this process, and leaves those of others alone. */
 export async function endIntents(core: Core, ends: IntentEnd[]): Promise<void> {
-  const params = [...valuesOf(END_COLUMNS, ends), core.now(), core.instance]
+  const now = core.now()
+  const { sealer } = core.settings
+  const sealed = ends.map((end) => ({ ...end, seal: sealEnd(sealer, { ...end, status: 'FAILED', closedAt: now }) }))
+  const params = [...valuesOf(END_COLUMNS, sealed), now, core.instance]
   const { failed } = await queryOne<{ failed: number }>(core.pool, END_INTENTS, params)
   core.metrics.deposits.inc({ state: 'failed' }, failed)
 }
@@ -150,7 +167,7 @@ async function close(core: Core, chargeId: string, end: End): Promise<StoredChar
 
 const END_CHARGE = `
   with ended as (
-    update charges c set status = $2, closed_at = $3, opening_instance = null
+    update charges c set status = $2, closed_at = $3, end_seal = $4, opening_instance = null
     where c.id = $1 and c.status = 'PENDING'
     returning ${CHARGE_COLUMNS}
   ), released as (
@@ -161,7 +178,12 @@ const END_CHARGE = `
 
 /** Undefined when it is not PENDING any more. */
 export async function endCharge(tx: Tx, now: Date, chargeId: string, end: End): Promise<StoredCharge | undefined> {
-  const [charge] = await tx.rows<StoredCharge>(END_CHARGE, [chargeId, end, now])
+  const [charge] = await tx.rows<StoredCharge>(END_CHARGE, [
+    chargeId,
+    end,
+    now,
+    sealEnd(tx.sealer, { chargeId, status: end, closedAt: now }),
+  ])
   if (!charge) return undefined
   const { kind, fields } = ENDS[end]
   const data = dataOf(fields, { charge })

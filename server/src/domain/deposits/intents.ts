@@ -30,7 +30,7 @@ export type NameHolder = Pick<StoredCharge, 'paymentLinkId' | 'status' | 'create
 
 export type KeyUsed = { kind: 'key_used'; isSameRequest: boolean; charge: StoredCharge }
 
-const IDEMPOTENCY_MS = 24 * 3_600_000
+export const IDEMPOTENCY_MS = 24 * 3_600_000
 // After this, a check withdraws the intent: its process died or lost its provider. Longer than any provider's deadline
 // for creating a charge.
 export const INTENT_TIMEOUT_MS = 60_000

@@ -10,6 +10,7 @@ import { byOwnField, type OwnFields } from '../core/charge-facts.ts'
 import type { Core } from '../core/core.ts'
 import { priceDeposit, termsFor, type Price } from '../core/terms.ts'
 import { ProviderError, providerNamed, type Provider, type ProviderChargeRequest } from '../ports/provider.ts'
+import { withGenuineCodes } from './charge-codes.ts'
 import { admitDeposit, overloaded } from './admission.ts'
 import { isVisible, readCharge, type Charge, type StoredCharge } from './charge-reads.ts'
 import {
@@ -59,7 +60,10 @@ export async function openDeposit(
       case 'external_id_taken':
         throw nameTaken(ctx, result.holder)
       case 'opened':
-        return { charge: await createAtProvider(ctx, provider, charge, { isResumed: false }), replayed: false }
+        return {
+          charge: await createAtProvider(ctx, provider, charge, { hasKey: intent.idempotency !== null }),
+          replayed: false,
+        }
       case 'key_used':
         return resume(ctx, result)
     }
@@ -110,6 +114,7 @@ function newCharge(
     provider,
     status: 'OPENING',
     emv: '',
+    codeSeal: null,
     originalValueCents: price.originalValueCents,
     valueCents: price.valueCents,
     feeCents: price.feeCents,
@@ -143,13 +148,24 @@ async function resume(ctx: Context, { isSameRequest, charge }: KeyUsed): Promise
   if (!isSameRequest) {
     throw new Fault('idempotency_mismatch', 'Idempotency-Key was already used with a different request')
   }
-  if (isVisible(charge)) return { charge: await withCode(ctx, charge), replayed: true }
-  const resumed = await resumeIntent(ctx, charge, 'A request with this Idempotency-Key is still in progress')
+  if (isVisible(charge)) {
+    const [genuine] = await withGenuineCodes(ctx, [charge])
+    return { charge: await withCode(ctx, genuine!), replayed: true }
+  }
+  const busyText = 'A request with this Idempotency-Key is still in progress'
+  const resumed = await resumeIntent(ctx, charge, { hasKey: true, busyText })
   return { charge: resumed, replayed: false }
 }
 
-/** Continues with an intent whose outcome is unknown. `busyText`: somebody else works on it, or it ends. */
-export async function resumeIntent(ctx: Context, charge: StoredCharge, busyText: string): Promise<Charge> {
+/**
+ * Continues with an intent whose outcome is unknown. `hasKey`: it was requested with an idempotency key. `busyText`:
+ * somebody else works on it, or it ends.
+ */
+export async function resumeIntent(
+  ctx: Context,
+  charge: StoredCharge,
+  { hasKey, busyText }: { hasKey: boolean; busyText: string },
+): Promise<Charge> {
   const provider = providerNamed(ctx, charge.provider)
   // It stays there: without its provider nobody can tell whether the charge was made.
   if (!ctx.heldIntents.has(charge.id) && !provider.isCallable()) throw UNDECIDED
@@ -159,7 +175,7 @@ export async function resumeIntent(ctx: Context, charge: StoredCharge, busyText:
   const resumed =
     charge.status === 'OPENING' &&
     hasTime &&
-    (await claimIntent(ctx, charge, () => createAtProvider(ctx, provider, charge, { isResumed: true })))
+    (await claimIntent(ctx, charge, () => createAtProvider(ctx, provider, charge, { hasKey, isResumed: true })))
   if (!resumed) throw new Fault('in_flight', busyText, { retryAfterSeconds: 1 })
   return resumed
 }
@@ -175,15 +191,18 @@ function preferredProvider(ctx: Context, after?: Provider): Provider | undefined
   return candidates.find((provider) => provider.isCallable())
 }
 
-/** Makes the charge at this provider or the next. `isResumed`: an earlier attempt may have made it already. */
+/** `hasKey`: the request had an idempotency key. `isResumed`: an earlier attempt may have made the charge already. */
+type AttemptOptions = { hasKey: boolean; isResumed?: boolean }
+
+/** Makes the charge at this provider or the next. */
 async function createAtProvider(
   ctx: Context,
   first: Provider,
   intent: StoredCharge,
-  { isResumed }: { isResumed: boolean },
+  options: AttemptOptions,
 ): Promise<Charge> {
   describeSpan({ 'guiche.charge_id': intent.id })
-  const accepted = await createWithFailover(ctx, first, intent, isResumed)
+  const accepted = await createWithFailover(ctx, first, intent, options)
   if (accepted) return accepted
   // Another process claimed the intent, and accepts the charge or withdraws it.
   const charge = await readCharge(ctx, intent.id)
@@ -191,7 +210,10 @@ async function createAtProvider(
   return withCode(ctx, charge)
 }
 
-/** Asks for the code of a charge that was paid before we learned it. It is not stored: see daily-totals.ts. */
+/**
+ * Asks for the code of a charge that was paid before we learned it, or whose code was altered. It is not stored: see
+ * daily-totals.ts.
+ */
 async function withCode(ctx: Context, charge: Charge): Promise<Charge> {
   if (charge.emv !== '') return charge
   const { id, accountId, provider } = charge
@@ -209,7 +231,7 @@ async function createWithFailover(
   ctx: Context,
   first: Provider,
   intent: StoredCharge,
-  isResumed: boolean,
+  { hasKey, isResumed = false }: AttemptOptions,
 ): Promise<Charge | undefined> {
   const chargeId = intent.id
   const startedAtMs = ctx.now().getTime()
@@ -218,7 +240,7 @@ async function createWithFailover(
   for (;;) {
     try {
       const { emv } = await provider.create(requestOf(intent, ctx.now()))
-      const isAccepted = await ctx.acceptances.add({ chargeId, emv })
+      const isAccepted = await ctx.acceptances.add({ chargeId, provider: provider.name, emv, hasKey })
       return isAccepted ? { ...intent, provider: provider.name, status: 'PENDING', emv } : undefined
     } catch (caught) {
       const error = mayExist ? asUnknown(caught) : caught

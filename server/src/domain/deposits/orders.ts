@@ -34,15 +34,21 @@ export async function ensureDeposit(ctx: Context, caller: Caller, request: Order
   throw busy()
 }
 
+/** `hasKey`: it is OPENING, and was requested with an idempotency key. */
+type Open = StoredCharge & { hasKey: boolean }
+
 type Order = {
   /** The charge with the order's external id, if it is OPENING or PENDING. */
-  open: StoredCharge | undefined
+  open: Open | undefined
   /** A charge that was paid after it had ended may stand beside an open one. */
   paid: Charge | undefined
 }
 
 const SELECT_ORDER = `
-  select ${CHARGE_COLUMNS} from charges c
+  select ${CHARGE_COLUMNS}, c.status = 'OPENING' and exists (
+    select from idempotency_keys i where i.account_id = c.account_id and i.charge_id = c.id
+  ) as "hasKey"
+  from charges c
   where c.account_id = $1 and c.external_id = $2 and (
     c.status = 'COMPLETED'
     or c.id = (select e.charge_id from external_ids e where e.account_id = $1 and e.external_id = $2)
@@ -50,7 +56,7 @@ const SELECT_ORDER = `
   order by c.status = 'COMPLETED', c.id limit 2`
 
 async function readOrder(core: Core, accountId: string, externalId: string): Promise<Order> {
-  const charges = await query<StoredCharge>(core.pool, SELECT_ORDER, [accountId, externalId])
+  const charges = await query<Open>(core.pool, SELECT_ORDER, [accountId, externalId])
   const paid = charges.find(({ status }) => status === 'COMPLETED')
   return {
     open: charges.find(({ status }) => status !== 'COMPLETED'),
@@ -81,14 +87,14 @@ async function openForOrder(ctx: Context, caller: Caller, request: OrderRequest)
   }
 }
 
-type Step = { open: StoredCharge; request: OrderRequest; isOrderPaid: boolean }
+type Step = { open: Open; request: OrderRequest; isOrderPaid: boolean }
 
 /** Undefined if the charge has ended, or was not yet withdrawn when it was made: the order must be read again. */
 async function continueWith(ctx: Context, caller: Caller, step: Step): Promise<Ensured | undefined> {
   const { open, request, isOrderPaid } = step
   const isWanted = !isOrderPaid && hasValueOf(request, open)
   if (open.status === 'OPENING') {
-    const charge = await resumeIntent(ctx, open, BUSY)
+    const charge = await resumeIntent(ctx, open, { hasKey: open.hasKey, busyText: BUSY })
     return isWanted && charge.status === 'PENDING' ? { charge, check: 'none', isNew: true } : undefined
   }
   if (isWanted) {

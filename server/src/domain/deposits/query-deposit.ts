@@ -5,6 +5,7 @@ import type { Context } from '../context.ts'
 import type { Core } from '../core/core.ts'
 import { ProviderError, providerNamed, type Provider } from '../ports/provider.ts'
 import { overloaded } from './admission.ts'
+import { requireCode, withGenuineCodes } from './charge-codes.ts'
 import {
   readCharge,
   requireCharge,
@@ -29,7 +30,9 @@ const QUERY_TIMEOUT_MS = 3_000
 export async function queryDeposit(ctx: Context, accountId: string, paymentLinkId: string): Promise<Queried> {
   try {
     const query = ctx.queries(`${accountId} ${paymentLinkId}`, () => readAndCheck(ctx, accountId, paymentLinkId))
-    return await withTimeLimit(query, QUERY_TIMEOUT_MS, tooLate)
+    const queried = await withTimeLimit(query, QUERY_TIMEOUT_MS, tooLate)
+    requireCode(queried.charge)
+    return queried
   } catch (error) {
     const isExpected = error instanceof Fault && error.code === 'provider_unavailable'
     if (!isExpected && !(error instanceof ProviderError)) throw error
@@ -38,7 +41,7 @@ export async function queryDeposit(ctx: Context, accountId: string, paymentLinkI
       'checking a queried charge with the provider failed; the stored status is answered',
     )
     // Another request or process may have settled the charge while we waited.
-    return { charge: await requireCharge(ctx, accountId, paymentLinkId), check: 'failed' }
+    return { charge: requireCode(await requireCharge(ctx, accountId, paymentLinkId)), check: 'failed' }
   }
 }
 
@@ -65,7 +68,7 @@ export async function cancelDeposit(ctx: Context, accountId: string, paymentLink
     const outcome = await providerNamed(ctx, charge.provider).cancel(charge.id, { onBehalfOf: accountId })
     const canceled =
       outcome === 'withdrawn' ? await markCanceled(ctx, charge.id) : await cancelOtherwise(ctx, charge, outcome)
-    if (canceled) return visible(canceled)
+    if (canceled) return visible((await withGenuineCodes(ctx, [canceled]))[0])
   } catch (error) {
     if (!(error instanceof ProviderError)) throw error
     ctx.log.warn({ err: error, chargeId: charge.id }, 'provider did not confirm the cancellation of a charge')

@@ -52,6 +52,7 @@ export async function openRefundException(
     accountId: null,
     reason: null,
     details: { kind, refundId, providerRefundId, ...(kind === 'undone_refund' && { amountCents }) },
+    rows: [['exception', id]],
   })
   return true
 }
@@ -128,6 +129,7 @@ export async function markDecided(tx: Tx, now: Date, decided: Decided): Promise<
     accountId,
     reason,
     details,
+    rows: [['exception', exceptionId]],
   })
 }
 
@@ -158,5 +160,6 @@ export async function reopenException(
     accountId: null,
     reason: refund.failure,
     details: { refundId: refund.id },
+    rows: [['exception', exceptionId]],
   })
 }

@@ -2,6 +2,7 @@ import { Fault } from '../../base/fault.ts'
 import type { Cents } from '../../base/money.ts'
 import { insertRow } from '../../db/insert-rows.ts'
 import { query, type Tx } from '../../db/tx.ts'
+import { SYSTEM, writeAudit } from '../core/audit-log.ts'
 import { isDay } from '../core/business-days.ts'
 import type { ComparisonDifference } from './differences.ts'
 import type { Comparison } from './compare.ts'
@@ -44,20 +45,27 @@ export async function insertClosing(
     'select coalesce(max(revision), 0) + 1 as revision from closings where provider = $1 and day = $2',
     [comparison.provider, day],
   )
+  const { provider, providerCount, ledgerCount, differenceCount } = comparison
   await insertRow(tx, 'closings', {
-    provider: comparison.provider,
+    provider,
     day,
     revision,
     starts_at: comparison.from,
     ends_at: comparison.to,
-    provider_count: comparison.providerCount,
+    provider_count: providerCount,
     provider_total_cents: comparison.providerTotalCents,
-    ledger_count: comparison.ledgerCount,
+    ledger_count: ledgerCount,
     ledger_total_cents: comparison.ledgerTotalCents,
-    difference_count: comparison.differenceCount,
+    difference_count: differenceCount,
     differences: JSON.stringify(comparison.differences),
     closed_at: now,
     head,
+  })
+  await writeAudit(tx, now, SYSTEM, {
+    action: 'day.closed',
+    subject: `provider ${provider}`,
+    details: { day, revision, providerCount, ledgerCount, differenceCount },
+    rows: [['closing', `${provider} ${day} ${revision}`]],
   })
   return revision
 }

@@ -1,6 +1,7 @@
 import { newUuid7 } from '../../base/ids.ts'
 import { insertRow } from '../../db/insert-rows.ts'
 import { query, transact, type Tx } from '../../db/tx.ts'
+import { SYSTEM, writeAudit } from '../core/audit-log.ts'
 import { dayOf } from '../core/business-days.ts'
 import type { Core } from '../core/core.ts'
 
@@ -101,6 +102,7 @@ async function rewindSweep(tx: Tx, now: Date, cursor: Cursor): Promise<{ from: P
     [provider, cursor.sweptUntil, beganAt, sweptUntil, nextClosing, now],
   )
   if (changed === 0) return undefined
+  if (beganAt !== cursor.beganAt) await auditBegin(tx, now, provider, beganAt)
   const from = { sweptUntil: cursor.sweptUntil, nextClosing: cursor.nextClosing }
   return { from, to: { sweptUntil, nextClosing } }
 }
@@ -118,7 +120,13 @@ async function claimDue(tx: Tx, now: Date, provider: string): Promise<Sweep | un
 async function beginSweep(tx: Tx, now: Date, provider: string): Promise<void> {
   const beganAt = await firstChargeAt(tx, now, provider)
   const row = { provider, began_at: beganAt, swept_until: beganAt, next_closing: dayOf(beganAt), due_at: now }
-  await insertRow(tx, 'sweeps', row, 'on conflict do nothing')
+  const made = await insertRow(tx, 'sweeps', row, 'on conflict do nothing returning provider')
+  if (made.length > 0) await auditBegin(tx, now, provider, beganAt)
+}
+
+function auditBegin(tx: Tx, now: Date, provider: string, beganAt: Date): Promise<void> {
+  const change = { subject: `provider ${provider}`, details: { from: beganAt.toISOString() } }
+  return writeAudit(tx, now, SYSTEM, { action: 'reconcile.began', ...change, rows: [['sweep', provider]] })
 }
 
 /** Now, if there is none. */

@@ -3,7 +3,7 @@ import { newHexId } from '../../base/ids.ts'
 import type { Cents } from '../../base/money.ts'
 import { insertRow } from '../../db/insert-rows.ts'
 import type { Tx } from '../../db/tx.ts'
-import { SYSTEM, type Actor } from '../core/audit-log.ts'
+import { SYSTEM, writeAudit, type Actor, type Change } from '../core/audit-log.ts'
 import { hexId } from '../../db/sql-values.ts'
 import type { Idempotency } from '../deposits/intents.ts'
 import { markRefunded, openRefundException, reopenException } from '../exceptions/exception-states.ts'
@@ -72,12 +72,15 @@ export type NewRefund = {
   idempotency: Idempotency | null
   /** Until then the requesting process asks the provider; after that the worker does. */
   leasedUntil: Date
+  /** The line of the audit log about it, if it has one of its own. */
+  line?: Omit<Change, 'rows'>
 } & ({ source: 'balance'; accountId: string } | { source: 'suspense'; exceptionId: string })
 
 /** Sets the money aside. Undefined when another refund has the key. Refused when the balance is too small. */
 export async function reserveRefund(tx: Tx, now: Date, actor: Actor, wanted: NewRefund): Promise<Refund | undefined> {
   const refund = await insertRefund(tx, now, { ...wanted, requestedBy: actor })
   if (!refund) return undefined
+  if (wanted.line) await writeAudit(tx, now, actor, { ...wanted.line, rows: [['refund', refund.id]] })
   const source = sourceOf(refund)
   const { amountCents, feeReturnedCents } = refund
   // The returned fee comes first, so that it helps to pay for the refund. Otherwise an account's only deposit could

@@ -107,6 +107,7 @@ export async function endUndecided(
       accountId,
       reason,
       details: { outcome, amountCents, doubtedAt: doubtedAt?.toISOString() ?? null, exceptionId },
+      rows: [['refund', id]],
     })
     return refund
   })
@@ -168,14 +169,6 @@ export async function reserveForCharge(
   const payment = await requirePayment(tx, charge)
   const { amountCents, feeReturnedCents } = sharesOf(charge, payment, asked)
   const id = newHexId(now)
-  // Before the money moves: see refund-states.ts.
-  await writeAudit(tx, now, actor, {
-    action: 'refund.requested',
-    subject: `refund ${id}`,
-    accountId: charge.accountId,
-    reason: asked.reason,
-    details: { paymentLinkId: charge.paymentLinkId, amountCents, feeReturnedCents },
-  })
   const refund = await reserveRefund(tx, now, actor, {
     id,
     source: 'balance',
@@ -187,6 +180,13 @@ export async function reserveForCharge(
     reason: asked.reason,
     idempotency,
     leasedUntil: asked.leasedUntil,
+    line: {
+      action: 'refund.requested',
+      subject: `refund ${id}`,
+      accountId: charge.accountId,
+      reason: asked.reason,
+      details: { paymentLinkId: charge.paymentLinkId, amountCents, feeReturnedCents },
+    },
   })
   // A request for another charge took the key since we read.
   if (!refund) throw mismatch()

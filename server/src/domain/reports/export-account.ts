@@ -33,7 +33,7 @@ const LISTS: Record<string, List> = {
      from invitations i join accounts a on a.id = i.used_by or a.email = i.email where a.id = $1`,
   ),
   charges: byUuid(
-    `select c.id, to_jsonb(c) - '{account_id,opening_instance}'::text[] || jsonb_build_object(
+    `select c.id, to_jsonb(c) - '{account_id,opening_instance,code_seal,end_seal}'::text[] || jsonb_build_object(
        'metadata', c.metadata::jsonb, 'payments', (
        select coalesce(jsonb_agg(to_jsonb(p) - '{account_id,charge_id}'::text[]), '[]') from (
          select * from payments where charge_id = c.id and credited
@@ -52,9 +52,9 @@ const LISTS: Record<string, List> = {
      where coalesce(x.account_id, p.account_id, c.account_id) = $1`,
   ),
   transfers: byNumber(`${side('credit', CREDITS)} union all ${side('debit', DEBITS)}`),
-  events: byUuid(`select id, to_jsonb(t) - 'account_id' as row from events t where account_id = $1`),
+  events: byUuid(`select id, to_jsonb(t) - '{account_id,seal}'::text[] as row from events t where account_id = $1`),
   audit_log: byNumber(
-    `select id, to_jsonb(t) - '{account_id,actor}'::text[] as row from audit_log t where account_id = $1`,
+    `select id, to_jsonb(t) - '{account_id,actor,rows,seal}'::text[] as row from audit_log t where account_id = $1`,
   ),
 }
 

@@ -5,10 +5,11 @@ import { inTurn, query } from '../../db/tx.ts'
 import type { Core } from '../core/core.ts'
 import { cursorUuid, page, type ListFilter } from '../core/cursor.ts'
 import { DEPOSIT_COLUMNS, type Charge, type ChargeStatus } from '../deposits/charge-reads.ts'
+import { withGenuineCodes } from '../deposits/charge-codes.ts'
 import { readHeld, type HeldMoney } from '../deposits/held-payments.ts'
 
 /** A charge as its account holder sees it. Its times are ISO 8601 texts. */
-export type Deposit = Omit<Charge, 'accountId' | 'accountName' | 'provider' | keyof Times> & Times
+export type Deposit = Omit<Charge, 'accountId' | 'accountName' | keyof Times> & Times
 type Times = { createdAt: string; expiresAt: string; paidAt: string | null }
 
 export function depositOf(charge: Charge): Deposit {
@@ -81,7 +82,8 @@ export function listDeposits(core: Core, accountId: string, filter: DepositFilte
 
 async function readPage(core: Core, accountId: string, filter: DepositFilter): Promise<DepositPage> {
   const rows = await readRows(core, accountId, filter)
-  const { items: deposits, nextCursor } = page(rows, filter.limit, ({ id }) => id)
+  const { items, nextCursor } = page(rows, filter.limit, ({ id }) => id)
+  const deposits = await withGenuineCodes(core, items)
   const mayHold = deposits.filter((deposit) => deposit.mayHold)
   const held = await readHeld(
     core,

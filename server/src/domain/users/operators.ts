@@ -25,7 +25,8 @@ export async function createOperator(
     if (!userId) throw await emailTaken(tx, person.email, 'operator')
     await insertRow(tx, 'operators', { id: operatorId, user_id: userId, ...person, created_at: now })
     const subject = `operator ${operatorId}`
-    await writeAudit(tx, now, actor, { action: 'operator.created', subject, details: person })
+    const rows = [['user', userId] as const, ['operator', operatorId] as const]
+    await writeAudit(tx, now, actor, { action: 'operator.created', subject, details: person, rows })
   })
   return { operatorId, ...person, password }
 }
@@ -53,6 +54,7 @@ export async function setOperatorEnabled(
     const changed = await tx.run(sql, [operatorId, isEnabled ? null : now, isEnabled])
     if (changed === 0) return
     const action = isEnabled ? 'operator.enabled' : 'operator.disabled'
-    await writeAudit(tx, now, actor, { action, subject: `operator ${operatorId}`, reason: checked })
+    const change = { subject: `operator ${operatorId}`, reason: checked, rows: [['operator', operatorId]] } as const
+    await writeAudit(tx, now, actor, { action, ...change })
   })
 }

@@ -23,9 +23,9 @@ export async function setPassword(
   const now = core.now()
   await transact(core.pool, async (tx) => {
     await storePassword(tx, now, userId, passwordHash)
-    await markEmailVerified(tx, now, userId)
+    const isChanged = await markEmailVerified(tx, now, userId)
     await tx.run('delete from sessions where user_id = $1', [userId])
-    await auditSecurityIn(tx, now, userId, { action: 'password.set', actor, reason })
+    await auditSecurityIn(tx, now, userId, { action: 'password.set', actor, reason, isChanged })
   })
   return { email, password }
 }
@@ -40,9 +40,9 @@ export async function resetPassword(
   return transact(core.pool, async (tx) => {
     if (!(await endVerification(tx, token))) return false
     await storePassword(tx, now, userId, passwordHash)
-    await markEmailVerified(tx, now, userId)
+    const isChanged = await markEmailVerified(tx, now, userId)
     await tx.run('delete from sessions where user_id = $1', [userId])
-    await auditSecurityIn(tx, now, userId, { action: 'password.reset' })
+    await auditSecurityIn(tx, now, userId, { action: 'password.reset', isChanged })
     return true
   })
 }
@@ -61,14 +61,19 @@ export async function confirmEmail(core: Core, email: string, reason: string, ac
   const now = core.now()
   await transact(core.pool, async (tx) => {
     if (!(await markEmailVerified(tx, now, userId))) return
-    await auditSecurityIn(tx, now, userId, { action: 'email.confirmed', actor, reason: checked })
+    await auditSecurityIn(tx, now, userId, { action: 'email.confirmed', actor, reason: checked, isChanged: true })
   })
 }
 
 /** By the link that was mailed. */
 export async function confirmMailbox(core: Core, email: string): Promise<void> {
-  const sql = 'update users set email_verified = true, updated_at = $2 where email = $1 and not email_verified'
-  await query(core.pool, sql, [email, core.now()])
+  const now = core.now()
+  const sql = 'select id from users where email = $1 and not email_verified'
+  await transact(core.pool, async (tx) => {
+    const [user] = await tx.rows<{ id: string }>(sql, [email])
+    if (user && (await markEmailVerified(tx, now, user.id)))
+      await auditSecurityIn(tx, now, user.id, { action: 'email.confirmed', isChanged: true })
+  })
 }
 
 export async function isUnconfirmed(core: Core, email: string): Promise<boolean> {

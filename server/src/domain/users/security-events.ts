@@ -1,5 +1,5 @@
 import { transact, type Tx } from '../../db/tx.ts'
-import { IS_SIGN_IN, writeAudit, type Actor, type AuditAction } from '../core/audit-log.ts'
+import { IS_SIGN_IN, writeAudit, type Actor, type AuditAction, type Change } from '../core/audit-log.ts'
 import type { UserKind } from './users.ts'
 import type { Core } from '../core/core.ts'
 
@@ -20,18 +20,26 @@ export async function auditSecurity(
   await transact(pool, (tx) => auditSecurityIn(tx, now(), userId, { action, details }))
 }
 
-/** Without an actor it was the person themselves. */
+/** Without an actor it was the person themselves. `isChanged`: the person's row of `users` was changed too. */
 export async function auditSecurityIn(
   tx: Tx,
   now: Date,
   userId: string,
-  { actor, ...change }: { action: AuditAction; details?: object; actor?: Actor; reason?: string },
+  {
+    actor,
+    isChanged = false,
+    ...change
+  }: Pick<Change, 'action' | 'details' | 'reason'> & {
+    actor?: Actor
+    isChanged?: boolean
+  },
 ): Promise<void> {
   const { kind, email, accountId } = await tx.one<{ kind: UserKind; email: string; accountId: string | null }>(
     `select u.kind, u.email, a.id as "accountId" from users u left join accounts a on a.user_id = u.id where u.id = $1`,
     [userId],
   )
-  await writeAudit(tx, now, actor ?? { kind, name: email }, { ...change, subject: `user ${userId}`, accountId })
+  const rows = isChanged ? [['user', userId] as const] : []
+  await writeAudit(tx, now, actor ?? { kind, name: email }, { ...change, subject: `user ${userId}`, accountId, rows })
 }
 
 /** False if it was verified before. */
@@ -46,7 +54,10 @@ const DAY_MS = 24 * 3_600_000
 // Keeps the locks of a purge to milliseconds.
 const PURGE_LIMIT = 1_000
 
-/** Deletes lines about sign-ins and invitations, and the invitations themselves, after RETAIN_SIGN_INS_DAYS. */
+/**
+ * Deletes lines about sign-ins and invitations, and the invitations themselves, after RETAIN_SIGN_INS_DAYS. A line that
+ * proves whose e-mail is confirmed, or who has a second factor, stays.
+ */
 export async function purgeSignIns({ pool, now, settings }: Core): Promise<'more' | 'idle'> {
   const { signInsDays } = settings.retention
   if (signInsDays === 0) return 'idle'
@@ -56,7 +67,8 @@ export async function purgeSignIns({ pool, now, settings }: Core): Promise<'more
     await tx.run('delete from invitations where expires_at < $1', [before])
     const deleted = await tx.run(
       `delete from audit_log where id in (
-         select id from audit_log where ${IS_SIGN_IN} and at < $1 order by at limit $2 for update skip locked
+         select id from audit_log where ${IS_SIGN_IN} and at < $1 and rows is null order by at limit $2
+         for update skip locked
        )`,
       [before, PURGE_LIMIT],
     )

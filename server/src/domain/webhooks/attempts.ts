@@ -3,6 +3,7 @@ import { prepared } from '../../db/prepared.ts'
 import type { Tx } from '../../db/tx.ts'
 import type { WebhookAnswer } from '../ports/webhook-sender.ts'
 import { makeReason } from '../ports/delivery-reasons.ts'
+import { OVERWRITE_OUTCOME, sealOutcome } from './outcomes.ts'
 import type { SigningKey } from './signature.ts'
 import { disableFailingWebhook } from './webhooks.ts'
 
@@ -69,15 +70,15 @@ export function outcomeOf({ delivery, answer }: Attempt, random: number): Outcom
   return { kind: 'retry', afterMs: Math.max(jitteredMs, requestedMs) }
 }
 
-// A delivery may be made twice: its lease ran out, or it was resent meanwhile. The later outcome holds.
-export const OVERWRITE_OUTCOME = `on conflict (event_id, webhook_id) do update
-  set outcome = excluded.outcome, attempts = excluded.attempts, ended_at = excluded.ended_at`
-
-type Failed = Attempt & { outcome: Outcome }
+type Failed = Attempt & { outcome: Outcome; seal: Buffer }
 
 /** Attempts that did not deliver: logs them, ends or postpones their deliveries, marks their webhooks as failing. */
 export async function recordFailed(tx: Tx, now: Date, attempts: Attempt[], random: () => number): Promise<void> {
-  const failed = attempts.map((attempt) => ({ ...attempt, outcome: outcomeOf(attempt, random()) }))
+  const failed = attempts.map((attempt) => ({
+    ...attempt,
+    outcome: outcomeOf(attempt, random()),
+    seal: sealOutcome(tx, now, attempt.delivery, 'failed'),
+  }))
   const sent = failed.filter(({ answer }) => answer)
   const failing = [...new Set(sent.map(({ delivery }) => delivery.webhookId))].toSorted()
   const failedForDays = await tx.rows<{ id: string }>(RECORD_FAILED, [
@@ -111,6 +112,7 @@ const FAILED_COLUMNS: Columns<Failed> = {
     'timestamptz',
     ({ at, outcome }) => (outcome.kind === 'retry' ? new Date(at.getTime() + outcome.afterMs) : null),
   ],
+  seal: ['bytea', ({ seal }) => seal],
 }
 
 function reasonOf(answer: WebhookAnswer | undefined) {
@@ -135,12 +137,12 @@ const RECORD_FAILED = prepared(`
     delete from deliveries d using n
     where n.due_again_at is null and ${MINE}
   ), ended as (
-    insert into delivery_outcomes (event_id, webhook_id, outcome, attempts, ended_at)
-    select event_id, webhook_id, 'failed', number, $14 from n where due_again_at is null ${OVERWRITE_OUTCOME}
+    insert into delivery_outcomes (event_id, webhook_id, outcome, attempts, ended_at, seal)
+    select event_id, webhook_id, 'failed', number, $15, seal from n where due_again_at is null ${OVERWRITE_OUTCOME}
   ), postponed as (
     update deliveries d set due_at = n.due_again_at, leased_until = null, attempts = n.number from n
     where n.due_again_at is not null and ${MINE}
   ), marked as (
-    update webhooks set failing_since = $14 where id = any($13) and failing_since is null
+    update webhooks set failing_since = $15 where id = any($14) and failing_since is null
   )
-  select id from webhooks where id = any($13) and failing_since <= $15 and disabled_at is null`)
+  select id from webhooks where id = any($14) and failing_since <= $16 and disabled_at is null`)

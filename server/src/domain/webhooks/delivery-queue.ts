@@ -7,13 +7,13 @@ import { nameInBody } from './events.ts'
 import {
   MINE,
   outcomeOf,
-  OVERWRITE_OUTCOME,
   recordFailed,
   type Attempt,
   type Claimed,
   type Delivery,
   type WebhookTarget,
 } from './attempts.ts'
+import { OVERWRITE_OUTCOME, sealOutcome } from './outcomes.ts'
 import { signingKey, signWithKeys } from './signature.ts'
 import type { Core } from '../core/core.ts'
 import { makeLane, type Lane } from '../../base/lane.ts'
@@ -201,18 +201,18 @@ export function makeWebhookLanes(core: Core): WebhookLanes {
 export async function recordDelivered(core: Core, delivered: Attempt[]): Promise<void> {
   const now = core.now()
   try {
-    await query(core.pool, RECORD_DELIVERED, deliveredParams(now, delivered))
+    await query(core.pool, RECORD_DELIVERED, deliveredParams(core.settings, now, delivered))
   } catch (error) {
     if (!isUniqueViolation(error)) throw error
     // A delivery was made twice: its lease ran out, or it was resent meanwhile. The later outcome holds.
     for (const once of withoutRepeats(delivered))
-      await query(core.pool, RECORD_DELIVERED_AGAIN, deliveredParams(now, once))
+      await query(core.pool, RECORD_DELIVERED_AGAIN, deliveredParams(core.settings, now, once))
   }
 }
 
 /** The same in the caller's transaction. No delivery may be in the list twice. */
 export async function recordDeliveredIn(tx: Tx, now: Date, delivered: Attempt[]): Promise<void> {
-  await tx.run(RECORD_DELIVERED_AGAIN, deliveredParams(now, delivered))
+  await tx.run(RECORD_DELIVERED_AGAIN, deliveredParams(tx, now, delivered))
 }
 
 /** Splits the list: a statement can write the outcome of a delivery only once. */
@@ -228,7 +228,7 @@ function withoutRepeats(delivered: Attempt[]): Attempt[][] {
   return lists
 }
 
-const DELIVERED_COLUMNS: Columns<Attempt> = {
+const DELIVERED_COLUMNS: Columns<Attempt & { seal: Buffer }> = {
   event_id: ['uuid', ({ delivery }) => delivery.eventId],
   webhook_id: ['uuid', ({ delivery }) => delivery.webhookId],
   number: ['int', ({ delivery }) => delivery.attempt],
@@ -237,11 +237,16 @@ const DELIVERED_COLUMNS: Columns<Attempt> = {
   latency_ms: ['int', ({ answer }) => Math.round(answer?.latencyMs ?? 0)],
   excerpt: ['text', ({ answer }) => (answer?.kind === 'answered' ? answer.excerpt : '')],
   leased_until: ['timestamptz', ({ delivery }) => delivery.leasedUntil],
+  seal: ['bytea', ({ seal }) => seal],
 }
 
-function deliveredParams(now: Date, delivered: Attempt[]): unknown[] {
+function deliveredParams(by: Pick<Tx, 'sealer'>, now: Date, delivered: Attempt[]): unknown[] {
+  const sealed = delivered.map((attempt) => ({
+    ...attempt,
+    seal: sealOutcome(by, now, attempt.delivery, 'delivered'),
+  }))
   return [
-    ...valuesOf(DELIVERED_COLUMNS, delivered),
+    ...valuesOf(DELIVERED_COLUMNS, sealed),
     [...new Set(delivered.map(({ delivery }) => delivery.webhookId))],
     now,
   ]
@@ -256,9 +261,9 @@ const RECORD_DELIVERED = prepared(`
   ), gone as (
     delete from deliveries d using n where ${MINE}
   ), healed as (
-    update webhooks set failing_since = null where id = any($9) and failing_since is not null
+    update webhooks set failing_since = null where id = any($10) and failing_since is not null
   )
-  insert into delivery_outcomes (event_id, webhook_id, outcome, attempts, ended_at)
-  select event_id, webhook_id, 'delivered', number, $10 from n`)
+  insert into delivery_outcomes (event_id, webhook_id, outcome, attempts, ended_at, seal)
+  select event_id, webhook_id, 'delivered', number, $11, seal from n`)
 
 const RECORD_DELIVERED_AGAIN = `${RECORD_DELIVERED} ${OVERWRITE_OUTCOME}`

@@ -2,6 +2,7 @@ import { Fault } from '../../base/fault.ts'
 import { hexFromUuid, newUuid7 } from '../../base/ids.ts'
 import { unnestOf, valuesOf, type Columns } from '../../db/insert-rows.ts'
 import type { Tx } from '../../db/tx.ts'
+import { EVENT } from '../core/seals.ts'
 import type { SentKind } from './event-kinds.ts'
 
 export type NewEvent = {
@@ -16,8 +17,8 @@ export type NewEvent = {
 /** In SQL, inserts the events of the CTE `telling`, and a delivery for each webhook that wants one. */
 export const TELL = `
   told as (
-    insert into events (id, account_id, kind, subject_id, body, created_at)
-    select id, account_id, kind, subject_id, body, created_at from telling
+    insert into events (id, account_id, kind, subject_id, body, created_at, seal)
+    select id, account_id, kind, subject_id, body, created_at, seal from telling
     returning id
   ), queued as (
     insert into deliveries (event_id, webhook_id, due_at)
@@ -31,7 +32,7 @@ export const TELL = `
 /** `id` is the key of its row, in the order of creation. Receivers know the event by its name, which is in the body. */
 export type StoredEvent = { id: string; body: string }
 
-type Telling = NewEvent & StoredEvent & { dueAt: Date }
+type Telling = NewEvent & StoredEvent & { dueAt: Date; seal: Buffer }
 
 const COLUMNS: Columns<Telling> = {
   id: ['uuid', ({ id }) => id],
@@ -41,6 +42,7 @@ const COLUMNS: Columns<Telling> = {
   body: ['json', ({ body }) => body],
   created_at: ['timestamptz', ({ createdAt }) => createdAt],
   due_at: ['timestamptz', ({ dueAt }) => dueAt],
+  seal: ['bytea', ({ seal }) => seal],
 }
 
 const INSERT_EVENTS = `with telling as (select * from ${unnestOf(COLUMNS)}), ${TELL} select`
@@ -48,9 +50,16 @@ const INSERT_EVENTS = `with telling as (select * from ${unnestOf(COLUMNS)}), ${T
 /** Inserts events and their deliveries in the transaction that made them happen: a crash cannot separate them. */
 export async function insertEvents(tx: Tx, now: Date, events: NewEvent[]): Promise<StoredEvent[]> {
   if (events.length === 0) return []
-  const telling = events.map((event) => ({ ...event, id: newUuid7(now), body: eventBody(event), dueAt: now }))
+  const telling = events.map((event) => {
+    const stored = { ...event, id: newUuid7(now), body: eventBody(event) }
+    return { ...stored, dueAt: now, seal: sealEvent(tx, stored) }
+  })
   await tx.run(INSERT_EVENTS, valuesOf(COLUMNS, telling))
   return telling.map(({ id, body }) => ({ id, body }))
+}
+
+export function sealEvent({ sealer }: Pick<Tx, 'sealer'>, event: Omit<NewEvent, 'data'> & StoredEvent): Buffer {
+  return sealer.seal(EVENT.textOf(event))
 }
 
 /** As receivers see it. An event that is written again after a loss has the same name, so it is handled once. */

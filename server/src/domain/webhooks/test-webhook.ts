@@ -9,6 +9,7 @@ import { WEBHOOK_TEST } from './account-event-kinds.ts'
 import { dataOf } from './event-fields.ts'
 import { insertEvents, type NewEvent } from './events.ts'
 import { insertAttempts } from './attempts.ts'
+import { sealOutcome } from './outcomes.ts'
 import { findWebhook } from './webhooks.ts'
 
 // A person tests one webhook at a time, a deployment script a few. A silent receiver holds each test for DEADLINE_MS.
@@ -50,12 +51,15 @@ export async function testWebhook(ctx: Context, accountId: string, webhookId: st
   const attempt = { delivery, at, answer }
   await transact(ctx.pool, async (tx) => {
     await insertAttempts(tx, [attempt])
+    const outcome = isDelivered(answer) ? 'delivered' : 'failed'
+    const endedAt = ctx.now()
     await insertRow(tx, 'delivery_outcomes', {
       event_id: eventId,
       webhook_id: webhookId,
-      outcome: isDelivered(answer) ? 'delivered' : 'failed',
+      outcome,
       attempts: 1,
-      ended_at: ctx.now(),
+      ended_at: endedAt,
+      seal: sealOutcome(tx, endedAt, delivery, outcome),
     })
   })
   return answer

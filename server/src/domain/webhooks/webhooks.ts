@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { Fault, invalidField } from '../../base/fault.ts'
 import { isUuid, newUuid7 } from '../../base/ids.ts'
 import { isReadable, READABLE_RULE } from '../../base/readable-text.ts'
-import { insertRow } from '../../db/insert-rows.ts'
+import { insertRow, insertRows, type Columns } from '../../db/insert-rows.ts'
 import { query, transact, type Tx } from '../../db/tx.ts'
 import { differenceOf, SYSTEM, writeAudit, type Actor, type AuditAction } from '../core/audit-log.ts'
 import { makeReason, type Reason } from '../ports/delivery-reasons.ts'
@@ -11,6 +11,7 @@ import { dataOf } from './event-fields.ts'
 import { EVENT_KINDS, type EventKind } from './event-kinds.ts'
 import { derivedSubject } from './event-subjects.ts'
 import { insertEvents } from './events.ts'
+import { OVERWRITE_OUTCOME, sealOutcome } from './outcomes.ts'
 import { makeSigningSecret } from './signature.ts'
 import type { Core } from '../core/core.ts'
 import type { WebhookSender } from '../ports/webhook-sender.ts'
@@ -268,15 +269,35 @@ export async function disableWebhook(
      where id = $1 and disabled_at is null returning account_id as "accountId", ${WEBHOOK_COLUMNS}`,
     [webhookId, now, reason.text, reason.code],
   )
-  await tx.run(
-    `with stopped as (delete from deliveries where webhook_id = $1 returning event_id, attempts)
-     insert into delivery_outcomes (event_id, webhook_id, outcome, attempts, ended_at)
-     select event_id, $1, 'failed', attempts, $2 from stopped
-     on conflict (event_id, webhook_id) do update
-     set outcome = 'failed', attempts = excluded.attempts, ended_at = excluded.ended_at`,
-    [webhookId, now],
-  )
-  return disabled
+  for (;;) {
+    const stopped = await tx.rows<Stopped>(
+      `delete from deliveries where webhook_id = $1 and event_id in (
+         select event_id from deliveries where webhook_id = $1 limit ${STOPPED_AT_ONCE}
+       ) returning event_id as "eventId", attempts`,
+      [webhookId],
+    )
+    await insertRows(tx, 'delivery_outcomes', stopped, outcomeColumns(tx, now, webhookId), { tail: OVERWRITE_OUTCOME })
+    if (stopped.length < STOPPED_AT_ONCE) return disabled
+  }
+}
+
+// A receiver that was away for days may have a million deliveries waiting. Each of these takes some hundred bytes here.
+const STOPPED_AT_ONCE = 5_000
+
+type Stopped = { eventId: string; attempts: number }
+
+function outcomeColumns(tx: Tx, now: Date, webhookId: string): Columns<Stopped> {
+  return {
+    event_id: ['uuid', ({ eventId }) => eventId],
+    webhook_id: ['uuid', () => webhookId],
+    outcome: ['text', () => 'failed'],
+    attempts: ['int', ({ attempts }) => attempts],
+    ended_at: ['timestamptz', () => now],
+    seal: [
+      'bytea',
+      ({ eventId, attempts: attempt }) => sealOutcome(tx, now, { eventId, webhookId, attempt }, 'failed'),
+    ],
+  }
 }
 
 /** The event goes to the other webhooks: this one gets nothing any more. */
@@ -300,6 +321,7 @@ export async function disableFailingWebhook(tx: Tx, now: Date, webhookId: string
     accountId: disabled.accountId,
     reason: reason.text,
     details: { reasonCode: reason.code },
+    rows: [['webhook', webhookId]],
   })
 }
 
@@ -347,5 +369,6 @@ function audit(
   actor: Actor,
   { webhookId, ...change }: { action: AuditAction; webhookId: string; accountId: string; details: object },
 ): Promise<void> {
-  return writeAudit(tx, now, actor, { ...change, subject: `webhook ${webhookId}`, reason: null })
+  const subject = `webhook ${webhookId}`
+  return writeAudit(tx, now, actor, { ...change, subject, reason: null, rows: [['webhook', webhookId]] })
 }

@@ -62,7 +62,7 @@ export function signInSettingsRoutes(app: Api, ctx: Context, limits: SignInLimit
     requireTwoFactor(session)
     await changeSignIn(ctx, session, reply, async (tx) => {
       await disableSecondFactor(tx, ctx.now(), session.userId)
-      await auditSecurityIn(tx, ctx.now(), session.userId, { action: 'second_factor.disabled' })
+      await auditSecurityIn(tx, ctx.now(), session.userId, { action: 'second_factor.disabled', isChanged: true })
     })
     return { status: true }
   })
@@ -139,7 +139,7 @@ export async function confirmAppCode(
   if (!session.isTwoFactor && code.how === 'app_code')
     await changeSignIn(ctx, session, reply, async (tx) => {
       await enableSecondFactor(tx, ctx.now(), session.userId)
-      await auditSecurityIn(tx, ctx.now(), session.userId, { action: 'second_factor.enabled' })
+      await auditSecurityIn(tx, ctx.now(), session.userId, { action: 'second_factor.enabled', isChanged: true })
     })
   return { status: true }
 }

@@ -25,6 +25,8 @@ const OF_OPERATION: Record<string, ErrorCode[]> = {
   'createDeposit 400': ['value_too_small', 'value_too_large', 'value_not_above_fee'],
   'createDeposit 409': ['external_id_taken', 'in_flight'],
   'createDeposit 503': ['provider_unavailable'],
+  'getDeposit 503': ['code_altered'],
+  'retrieveDeposit 503': ['code_altered'],
   'cancelDeposit 409': ['not_cancelable', 'payment_held'],
   'cancelDeposit 503': ['provider_unavailable'],
   'ensureDeposit 400': ['value_too_small', 'value_too_large', 'value_not_above_fee'],

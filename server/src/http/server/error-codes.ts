@@ -73,6 +73,10 @@ const DOMAIN_ERRORS: Record<FaultCode, Meaning> = {
   rate_limited: [429, 'There were too many requests, or too many charges are PENDING. Wait for `Retry-After`.'],
   provider_refused: [502, 'The payment provider refused.'],
   provider_unavailable: [503, 'The payment provider did not answer. Repeat after `Retry-After`.'],
+  code_altered: [
+    503,
+    'The stored code of the charge is not the one that its provider made, so it is not shown. Tell the operator.',
+  ],
   unavailable: [503, 'The service is overloaded or restarting. Repeat after `Retry-After`.'],
 }
 
