@@ -1,7 +1,8 @@
 import { verify } from '@node-rs/argon2'
 import { expect, test } from 'vitest'
 import { query, transact } from '../src/db/tx.ts'
-import { createAccount, findAccount, insertAccount } from '../src/domain/accounts/accounts.ts'
+import { SYSTEM } from '../src/domain/core/audit-log.ts'
+import { createAccount, findAccount, makeAccount } from '../src/domain/accounts/accounts.ts'
 import type { Person } from '../src/domain/users/users.ts'
 import { hashAsTheService } from './password-cost.ts'
 import { world, type World } from './world.ts'
@@ -63,7 +64,7 @@ test('of two accounts made with one e-mail at once, one is made', async () => {
   const w = await world()
   let second: Promise<unknown> | undefined
   await transact(w.pool, async (tx) => {
-    await insertAccount(tx, w.clock.now(), { email: ANA.email, name: 'x', passwordHash: 'x' })
+    await makeAccount(tx, w.clock.now(), { email: ANA.email, name: 'x', passwordHash: 'x' }, SYSTEM)
     second = create(w).catch((error: unknown) => error)
     await w.lockWait()
   })

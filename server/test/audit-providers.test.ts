@@ -10,7 +10,8 @@ import { runCli, temporaryHome } from './process.ts'
 import { makeWoovi } from '../src/providers/woovi/adapter.ts'
 import { APP_ID, openWooviServer } from './woovi-server.ts'
 import { makeContext } from '../src/domain/context.ts'
-import { CHARGE_SECRET, world, type World } from './world.ts'
+import { CHARGE_SECRET } from './databases.ts'
+import { world, type World } from './world.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS

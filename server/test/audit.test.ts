@@ -129,7 +129,7 @@ test.each<[lie: string, sql: string, checks: string[], found: (books: Books) => 
   [
     'an event with another id than follows from its charge',
     `update events set body = replace(body, '{"id":"evt_', '{"id":"evt_X')`,
-    ['deposit_event'],
+    ['deposit_event', 'event_seal'],
     (made) => ({
       check: 'deposit_event',
       subject: chargeOf(made),

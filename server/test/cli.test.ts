@@ -16,7 +16,8 @@ import { emptyDatabase } from './empty-database.ts'
 import { runCli, runProcess, temporaryHome } from './process.ts'
 import { makeClientCertificate } from './client-certificate.ts'
 import { startSmtp } from './smtp-server.ts'
-import { authenticate, CHARGE_SECRET, until, world, type World } from './world.ts'
+import { CHARGE_SECRET } from './databases.ts'
+import { authenticate, until, world, type World } from './world.ts'
 
 function envOf(w: World): Record<string, string> {
   const bank = { PROVIDER_SANDBOX_URL: w.sandbox.url, SECRET_KEY: CHARGE_SECRET }

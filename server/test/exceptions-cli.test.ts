@@ -2,6 +2,7 @@ import { userInfo } from 'node:os'
 import { expect, test } from 'vitest'
 import { queryDeposit } from '../src/domain/deposits/query-deposit.ts'
 import { runDueRefunds } from '../src/workers/refund.ts'
+import { CHARGE_SECRET } from './databases.ts'
 import { runCli, temporaryHome } from './process.ts'
 import { completedCharge, holdings, strayPayment, untilMade } from './refund-steps.ts'
 import { UNKNOWN_ID } from './requests.ts'
@@ -13,7 +14,13 @@ const FOLLOWED = 'The running server completes it. If none is running: guiche st
 async function worldOfToday(env: Record<string, string> = {}) {
   const w = await world()
   w.clock.advance(Date.now() - w.clock.now().getTime())
-  const all = { DATABASE_URL: w.databaseUrl, PROVIDER_SANDBOX_URL: w.sandbox.url, GUICHE_HOME: temporaryHome(), ...env }
+  const all = {
+    DATABASE_URL: w.databaseUrl,
+    PROVIDER_SANDBOX_URL: w.sandbox.url,
+    SECRET_KEY: CHARGE_SECRET,
+    GUICHE_HOME: temporaryHome(),
+    ...env,
+  }
   return { w, guiche: (...args: string[]) => runCli(args, all) }
 }
 

@@ -307,7 +307,12 @@ async function openCharges(w: World, accountIds: string[], count: number): Promi
     await markPending(
       tx,
       w.ctx.instance,
-      charges.map(({ id, valueCents }) => ({ chargeId: id, emv: codeFor(id, valueCents) })),
+      charges.map(({ id, valueCents }) => ({
+        chargeId: id,
+        provider: 'sandbox',
+        emv: codeFor(id, valueCents),
+        hasKey: false,
+      })),
     )
   })
   return charges

@@ -33,7 +33,7 @@ export async function makeCharges(w: World, account: TestAccount, count: number)
       await markPending(
         tx,
         w.ctx.instance,
-        chunk.map(({ id }) => ({ chargeId: id, emv: codeFor(id, VALUE_CENTS) })),
+        chunk.map(({ id }) => ({ chargeId: id, provider: 'sandbox', emv: codeFor(id, VALUE_CENTS), hasKey: false })),
       )
     })
   }

@@ -8,6 +8,7 @@ import { REFUND_ABSENT_MS } from '../src/domain/refunds/run-refund.ts'
 import { endUndecided, listRefunds } from '../src/domain/refunds/request-refund.ts'
 import { runDueRefunds } from '../src/workers/refund.ts'
 import { ask, makeOperator } from './operators-client.ts'
+import { CHARGE_SECRET } from './databases.ts'
 import { runCli, temporaryHome } from './process.ts'
 import {
   bookDifferences,
@@ -180,7 +181,12 @@ test('a refund in doubt is listed as that by API, and ended by an operator whose
 test('a refund in doubt is listed and ended from the terminal', async () => {
   const w = await world()
   w.clock.advance(Date.now() - w.clock.now().getTime())
-  const env = { DATABASE_URL: w.databaseUrl, PROVIDER_SANDBOX_URL: w.sandbox.url, GUICHE_HOME: temporaryHome() }
+  const env = {
+    DATABASE_URL: w.databaseUrl,
+    PROVIDER_SANDBOX_URL: w.sandbox.url,
+    SECRET_KEY: CHARGE_SECRET,
+    GUICHE_HOME: temporaryHome(),
+  }
   const guiche = (...args: string[]) => runCli(args, env)
   expect(await guiche('refunds', '--in-doubt')).toMatchObject({ code: 0, stderr: 'No refund matches.\n' })
   const { made } = await refundInDoubt(w)

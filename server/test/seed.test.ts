@@ -9,7 +9,8 @@ import { dayOf } from '../src/domain/core/business-days.ts'
 import { planHistory, type SeedPlan, type Step } from '../src/domain/demo/seed-plan.ts'
 import { seedHistory, type BankHistory } from '../src/domain/demo/seed.ts'
 import { runCli, temporaryHome } from './process.ts'
-import { DEFAULT_TERMS, CHARGE_SECRET, world, type TestAccount, type World } from './world.ts'
+import { CHARGE_SECRET } from './databases.ts'
+import { DEFAULT_TERMS, world, type TestAccount, type World } from './world.ts'
 
 async function tellBank(w: World, history: BankHistory | object): Promise<Response> {
   const headers = { 'content-type': 'application/json' }
@@ -201,7 +202,8 @@ test('the bank takes a history as often as it is told, and all of it or none', a
 test('guiche seed fills an account so that guiche audit agrees, and refuses where money is real', async () => {
   const w = await world()
   const account = await w.account()
-  const env = { DATABASE_URL: w.databaseUrl, PROVIDER_SANDBOX_URL: w.sandbox.url, GUICHE_HOME: temporaryHome() }
+  const bank = { PROVIDER_SANDBOX_URL: w.sandbox.url, SECRET_KEY: CHARGE_SECRET }
+  const env = { ...bank, DATABASE_URL: w.databaseUrl, GUICHE_HOME: temporaryHome() }
   const seeded = await runCli(['seed', '--deposits', '100', '--email', account.email, '--days', '10'], env)
   expect(seeded.stdout).toMatch(/^Created 100 deposits in \S+: \d+ paid \(\d+ of them refunded\), 1 pending\.\n$/)
   const audited = await runCli(['audit'], env)

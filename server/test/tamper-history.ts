@@ -9,11 +9,13 @@ import { openDeposit } from '../src/domain/deposits/open-deposit.ts'
 import { listExceptions, type ExceptionKind } from '../src/domain/refunds/exceptions.ts'
 import { resolveException } from '../src/domain/refunds/resolve-exception.ts'
 import type { Resolution } from '../src/domain/exceptions/exception-states.ts'
+import { beginSeals } from '../src/domain/core/seal-as-found.ts'
 import { endRefund } from '../src/domain/refunds/refund-states.ts'
 import { REFUND_ABSENT_MS } from '../src/domain/refunds/run-refund.ts'
 import { endUndecided } from '../src/domain/refunds/request-refund.ts'
 import { createWebhook } from '../src/domain/webhooks/webhooks.ts'
 import { checkDue } from '../src/workers/check.ts'
+import { makeOperator } from './operators-client.ts'
 import { sweepAll } from './reconcile-bank.ts'
 import {
   changeMind,
@@ -36,6 +38,8 @@ const HOUR_MS = 3_600_000
 export async function makeHistory(): Promise<{ w: World; victim: string; eve: string }> {
   const w = await world({ settings: { refunds: { byAccounts: false, returnFee: true } } })
   const [victim, eve, idle] = [await w.account(), await w.account(), await w.account()]
+  await makeOperator(w)
+  await beginSeals(w.ctx)
   await setAccountTerms(w.ctx, OPERATOR, victim.accountId, { feeBps: 150, feeFixedCents: 7 }, 'as agreed')
   await suspendAccount(w.ctx, OPERATOR, idle.accountId, 'has left')
   for (const account of [victim, eve]) await addWebhook(w, account)

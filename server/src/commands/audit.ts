@@ -1,4 +1,5 @@
 import { InvalidArgumentError, type Command } from 'commander'
+import { OperatorError } from '../base/operator-error.ts'
 import { formatReais } from '../base/money.ts'
 import type { Config } from '../config/config.ts'
 import { audit, type AuditReport } from '../domain/audit/audit.ts'
@@ -7,13 +8,14 @@ import { DAY_ZONE, dayOf, isDay } from '../domain/core/business-days.ts'
 import { addCommand, AS_JSON } from './arguments.ts'
 import { withProgress } from './progress.ts'
 import { count } from './format.ts'
-import { printOne, withContext, type JsonOption, type Terminal } from './terminal.ts'
+import { sealAsFound } from '../domain/core/seal-as-found.ts'
+import { consoleActor, printOne, withContext, type JsonOption, type Terminal } from './terminal.ts'
 
 // Shells use 2 for wrong arguments.
 const EXIT_DIFFERENCES = 1
 export const EXIT_NOT_COMPARED = 3
 
-type Options = JsonOption & { since?: string }
+type Options = JsonOption & { since?: string; sealAsFound?: boolean; reason?: string }
 
 export function auditCommand(program: Command, terminal: Terminal): void {
   addCommand(program, 'audit', '--since 2026-01-31')
@@ -21,18 +23,29 @@ export function auditCommand(program: Command, terminal: Terminal): void {
       "check that ledger, charges, payments, refunds, events and the providers' lists agree; lists differences",
     )
     .option('--since <day>', 'compare with providers from this day on; the ledger is always checked whole', day)
+    .option(
+      '--seal-as-found',
+      'first take rows whose seals are missing or wrong as genuine, for all to see in the audit log',
+    )
+    .option('--reason <text>', 'with --seal-as-found: why these rows are genuine')
     .option(...AS_JSON)
     .addHelpText(
       'after',
       `
-An audit changes nothing. Days are in Brasília time (${DAY_ZONE}).
+An audit changes nothing, unless --seal-as-found is given: see docs/operations.md. Days are in Brasília time (${DAY_ZONE}).
 
 Exit codes:
   0  everything was compared and agrees
   1  there are differences, or the audit failed
   3  no differences, but something could not be compared; the output says what and why`,
     )
-    .action(async (options: Options) => void (await runAudit(terminal, options)))
+    .action(async (options: Options) => void (await runAudit(terminal, options, sealing(options))))
+}
+
+function sealing({ sealAsFound: isWanted, reason }: Options) {
+  if (isWanted !== (reason !== undefined ? true : undefined))
+    throw new OperatorError('--seal-as-found and --reason belong together')
+  return reason === undefined ? {} : { prepare: (ctx: Context) => sealAsFound(ctx, consoleActor(), reason) }
 }
 
 type Cost = { tookSeconds: number; peakMemoryBytes: number }

@@ -7,7 +7,8 @@ import { provideBinaries } from '../../src/db/embedded/binaries.ts'
 import { openEmbedded, readMajor } from '../../src/db/embedded/server.ts'
 import { joinPresence } from '../../src/db/presence.ts'
 import { transact } from '../../src/db/tx.ts'
-import { insertAccount } from '../../src/domain/accounts/accounts.ts'
+import { SYSTEM } from '../../src/domain/core/audit-log.ts'
+import { makeAccount } from '../../src/domain/accounts/accounts.ts'
 import { createKey } from '../../src/domain/accounts/api-keys.ts'
 import { SCOPES } from '../../src/domain/accounts/callers.ts'
 import { preparedHome, startChild } from '../process.ts'
@@ -27,11 +28,8 @@ test(
     const server = await openServer()
     const { ctx } = await w.anotherProcess({ databaseUrl: server.databaseUrl })
     const key = await transact(ctx.pool, async (tx) => {
-      const accountId = await insertAccount(tx, w.clock.now(), {
-        email: 'a@example.com',
-        name: 'A',
-        passwordHash: 'none',
-      })
+      const holder = { email: 'a@example.com', name: 'A', passwordHash: 'none' }
+      const accountId = await makeAccount(tx, w.clock.now(), holder, SYSTEM)
       return createKey(tx, w.clock.now(), 'test', { accountId, name: 'a', scopes: [...SCOPES], expiresAt: null })
     })
     const app = await appWith(ctx)

@@ -47,10 +47,19 @@ test('the last release works on while its database is migrated, and beside the n
   await Promise.all([useAll(old, access), useAll(current, access)])
   // The webhook gets one test event. Then each use completes two deposits and makes a refund.
   await receiver.got(1 + 4 * 3)
-  const audit = await runCli(['audit'], env)
-  expect([audit.code, audit.stdout]).toEqual([0, expect.stringContaining('agree')])
+  const during = await runCli(['audit'], env)
+  expect([during.code, during.stdout]).toEqual([
+    3,
+    expect.stringContaining('rows have no seals while an older release runs'),
+  ])
+  expect(during.stdout).toContain('No differences')
   expect(old.output()).not.toContain('"level":50')
   expect([await current.end('SIGTERM'), await old.end('SIGTERM')]).toEqual([0, 0])
+
+  // Alone, the new version seals what the last one wrote.
+  const alone = await startServer(env)
+  await until('all rows are sealed', async () => (await runCli(['audit'], env)).stdout.includes('Everything agrees'))
+  expect(await alone.end('SIGTERM')).toBe(0)
 })
 
 type Access = { bank: string; key: string; operatorKey: string }

@@ -33,7 +33,7 @@ const MAX_HISTORY = 100
 
 const AS_JSON = `jsonb_build_object(${TERM_NAMES.map((name) => `'${name}', t.${columnOf(name)}`).join(', ')})`
 
-export const NO_TERMS = `'${JSON.stringify(Object.fromEntries(TERM_NAMES.map((name) => [name, null])))}'::jsonb`
+const NO_TERMS = `'${JSON.stringify(Object.fromEntries(TERM_NAMES.map((name) => [name, null])))}'::jsonb`
 
 /** In SQL, the overrides that a row of account_terms has, or those that an account has now. */
 export function overridesColumn(table: 'a' | 't'): string {

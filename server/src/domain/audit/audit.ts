@@ -1,6 +1,7 @@
 import { transact } from '../../db/tx.ts'
 import type { Core } from '../core/core.ts'
 import { AUDIT_TIMEOUT_MS, auditBooks, type Books, type BooksOptions } from './books.ts'
+import { readUnsealing } from '../../db/presence.ts'
 import { compareProvider, countText, type Compared, type NotCompared } from './providers.ts'
 import { MAX_NAMED } from '../reconciliation/differences.ts'
 import type { Context } from '../context.ts'
@@ -27,12 +28,13 @@ const BOOKS_SHARE = 0.4
 export async function audit(ctx: Context, { since, onProgress = () => {} }: AuditOptions = {}): Promise<AuditReport> {
   const onStep = (name: string, step: number, steps: number) =>
     onProgress({ done: (BOOKS_SHARE * step) / steps, text: `the books: ${name}` })
-  const options = { ...(await booksOptions(ctx)), onStep }
+  const unsealing = await findUnsealing(ctx)
+  const options = { ...(await booksOptions(ctx)), checksSeals: unsealing.length === 0, onStep }
   const books = await transact(ctx.pool, (tx) => auditBooks(tx, options), { isolation: 'repeatable read' })
   const differences = [...books.differences]
   let differenceCount = differences.length
   const compared: Compared[] = []
-  const notCompared = await findUnasked(ctx)
+  const notCompared = [...unsealing, ...(await findUnasked(ctx))]
   for (const [index, provider] of ctx.providers.entries()) {
     const show = (done: number, text: string) =>
       onProgress({ done: BOOKS_SHARE + (1 - BOOKS_SHARE) * ((index + done) / ctx.providers.length), text })
@@ -56,6 +58,16 @@ export async function audit(ctx: Context, { since, onProgress = () => {} }: Audi
 export async function booksOptions({ now, settings }: Core): Promise<BooksOptions> {
   const { chargeSeal: seal, headKeys, outsideHeads } = settings
   return { now: now(), seal, tree: { headKeys, outside: await outsideHeads.newest() } }
+}
+
+/** A process of the release before this one writes rows without seals, until the first mark. */
+async function findUnsealing(ctx: Context): Promise<NotCompared[]> {
+  return transact(ctx.pool, async (tx) => {
+    if ((await tx.rows('select from seal_marks limit 1')).length > 0) return []
+    const processes = await readUnsealing(tx)
+    const why = `rows have no seals while an older release runs (${processes.join(', ')})`
+    return processes.length === 0 ? [] : [{ provider: 'guiche', what: 'seals', why }]
+  })
 }
 
 async function findUnasked(ctx: Context): Promise<NotCompared[]> {

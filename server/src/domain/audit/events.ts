@@ -1,11 +1,10 @@
 import { isoTime, jsonText } from '../../db/sql-values.ts'
 import { MADE_BEFORE } from '../refunds/refund-states.ts'
-import { WEBHOOK_TEST } from '../webhooks/account-event-kinds.ts'
 import { DEPOSIT_PAID } from '../webhooks/deposit-event-kinds.ts'
 import type { FieldsInSql } from '../webhooks/event-fields.ts'
-import { EVENT_KINDS, type SentKind } from '../webhooks/event-kinds.ts'
+import type { SentKind } from '../webhooks/event-kinds.ts'
 import { DEPOSIT_REFUNDED } from '../webhooks/refund-event-kinds.ts'
-import { bornAt, check, hex, idMs, NOW, timeMs, type Checks, type Rules } from './rules.ts'
+import { bornAt, check, hex, NOW, type Checks, type Rules } from './rules.ts'
 
 // The id in the body, which receivers get as webhook-id.
 const NAME = `split_part(e.body, '"', 4)`
@@ -84,30 +83,13 @@ const refundEvent = `
     },
   })}`
 
-const otherEvent = check({
-  subject: `'event ' || ${nameOf('e.subject_id')}`,
-  from: `(select * from events where kind not in (${EVENT_KINDS.map((kind) => `'${kind}'`).join(', ')})) e
-  left join accounts a on a.id = e.account_id`,
-  rules: {
-    'its account is not there': 'a.id is not null',
-    'is of a kind that there is not': `e.kind = 'WEBHOOK_TEST'`,
-    ...named('e.subject_id'),
-    'the body': ['e.body', bodyOf('WEBHOOK_TEST', WEBHOOK_TEST)],
-    'its id was made at another time than created_at': `abs(${idMs('e.id')} - ${timeMs('e.created_at')}) < 1000`,
-  },
-})
-
 // ---- Deliveries ----
 
 const SENT = `
   select event_id, webhook_id from deliveries union select event_id, webhook_id from delivery_outcomes`
 
-// Days that RETAIN_ATTEMPTS_DAYS has dropped are not checked. The partitions tell which are left: the setting may have
-// been another one yesterday. The default partition may hold older rows than they do.
-const ATTEMPTS_SINCE = `greatest(${NOW} - interval '25 days', (
-    select least(to_date(right(min(c.relname), 8), 'YYYYMMDD')::timestamp at time zone 'UTC', (select min(at) from attempts_default))
-    from pg_inherits i join pg_class c on c.oid = i.inhrelid
-    where i.inhparent = 'attempts'::regclass and c.relname ~ '^attempts_\\d{8}$' having count(*) > 0))`
+// The longest pause between attempts is a day, and a fifth of it.
+const RETRIED_WITHIN = `interval '30 hours'`
 
 // A webhook that has not changed since got every event of its kinds. While it was being created it may have missed the
 // first ones: what it got before shows that it existed.
@@ -139,16 +121,8 @@ const delivery = `
     left join webhooks w on w.id = s.webhook_id
     where w.account_id is distinct from e.account_id or e.id is null
     union all
-    select a.event_id, format('was sent to webhook %s, and nothing says what became of it', a.webhook_id)
-    from (select distinct event_id, webhook_id from attempts) a
-    left join sent s on s.event_id = a.event_id and s.webhook_id = a.webhook_id
-    where s.event_id is null
-    union all
-    select o.event_id, format('is called delivered to webhook %s, and no attempt succeeded', o.webhook_id)
-    from delivery_outcomes o
-    left join (select distinct event_id, webhook_id, number from attempts where status between 200 and 299) a
-      on a.event_id = o.event_id and a.webhook_id = o.webhook_id and a.number = o.attempts
-    where o.outcome = 'delivered' and o.ended_at > ${ATTEMPTS_SINCE} and a.event_id is null
+    select event_id, format('is only sent again to webhook %s at %s', webhook_id, due_at)
+    from deliveries where due_at > ${NOW} + ${RETRIED_WITHIN}
   )
   select 'event ' || coalesce((select ${nameOf('e.subject_id')} from events e where e.id = d.event_id), ${hex('d.event_id')}) as subject, d.text
   from wrong d`
@@ -156,6 +130,5 @@ const delivery = `
 export const EVENT_CHECKS: Checks = {
   deposit_event: depositEvent,
   refund_event: refundEvent,
-  other_event: otherEvent,
   delivery,
 }

@@ -2,16 +2,12 @@ import { columnOf } from '../../db/sql-values.ts'
 import { EXPIRY_GRACE_MS } from '../deposits/charge-states.ts'
 import { DAY_ZONE } from '../core/business-days.ts'
 import { byOwnField } from '../core/charge-facts.ts'
-import { OVERLAP_MS } from '../reconciliation/reconcile.ts'
 import { check, hex, idMs, isHashOf, NOW, SKEW, timeMs, type Checks } from './rules.ts'
 
 // A check is put off by at most five minutes, and a claim ends after two.
 const PATIENCE = `interval '10 minutes'`
 // The longest pause between sweeps that can be set.
 const SWEEP_WITHIN = `interval '1 day'`
-// A payment booked while its day is being closed may be in the sums or not.
-const CLOSING = `interval '10 minutes'`
-
 // Every charge that can still be paid has a check when it expires. No check is put off for ever, or without a charge.
 // One of another account would hide its charge from the list of PENDING ones.
 const dueCheck = `
@@ -70,45 +66,10 @@ const sweep = `
   from sweeps s
   cross join lateral generate_series((s.began_at at time zone '${DAY_ZONE}')::date, s.next_closing - 1, interval '1 day') as d (day)
   left join closings c on c.provider = s.provider and c.day = d.day::date and c.revision = 1
-  where c.provider is null`
-
-// The closing of a day agrees with our payments of it. A history that was seeded later lies before what was counted.
-const closing = `
-  with days as (
-    select c.*, row_number() over (partition by c.provider, c.day order by c.revision) as place,
-      coalesce(c.closed_at < (select max(at) from audit_log where action = 'history.seeded'), false) as is_seeded
-    from closings c
-  ), x as (
-    select d.provider, d.day, d.revision, d.starts_at, d.ends_at, d.provider_count, d.provider_total_cents, d.ledger_count, d.ledger_total_cents,
-      d.difference_count, d.differences, d.closed_at, d.place,
-      count(p.id) filter (where p.recorded_at <= d.closed_at) as count,
-      count(p.id) filter (where p.recorded_at <= d.closed_at - ${CLOSING} and not d.is_seeded) as count_before,
-      coalesce(sum(p.amount_cents) filter (where p.recorded_at <= d.closed_at), 0) as cents,
-      coalesce(sum(p.amount_cents) filter (where p.recorded_at <= d.closed_at - ${CLOSING} and not d.is_seeded), 0) as cents_before
-    from days d
-    left join payments p on p.provider = d.provider and (p.occurred_at at time zone '${DAY_ZONE}')::date = d.day
-      and p.occurred_at >= d.starts_at and p.occurred_at < d.ends_at
-    group by d.provider, d.day, d.revision, d.starts_at, d.ends_at, d.provider_count, d.provider_total_cents, d.ledger_count,
-      d.ledger_total_cents, d.difference_count, d.differences, d.closed_at, d.place
-  )
-  ${check({
-    subject: `format('closing %s %s (%s)', x.provider, x.day, x.revision)`,
-    from: 'x left join sweeps s on s.provider = x.provider',
-    rules: {
-      'revisions are missing before it': 'x.revision = x.place',
-      'does not end with its day': `x.ends_at = (x.day + 1)::timestamp at time zone '${DAY_ZONE}'`,
-      'does not start with its day': `
-        x.starts_at = x.day::timestamp at time zone '${DAY_ZONE}' or (x.starts_at > x.day::timestamp at time zone '${DAY_ZONE}'
-        and x.starts_at = date_trunc('second', s.began_at) - ${OVERLAP_MS} * interval '1 millisecond')`,
-      'was closed before its end, or in the future': `x.closed_at >= x.ends_at and x.closed_at <= ${NOW} + ${SKEW}`,
-      'says another number or sum of our payments than the books have': `
-        x.ledger_count between x.count_before and x.count and x.ledger_total_cents between x.cents_before and x.cents`,
-      'both sides differ, and no difference is counted': `
-        x.difference_count <> 0 or (x.provider_count, x.provider_total_cents) = (x.ledger_count, x.ledger_total_cents)`,
-      'names other differences than it counts': `
-        (x.difference_count = 0) = (jsonb_array_length(x.differences) = 0) and jsonb_array_length(x.differences) <= x.difference_count`,
-    },
-  })}`
+  where c.provider is null
+  union all
+  select 'provider ' || c.provider, format('revisions are missing of the closing of %s', c.day)
+  from closings c group by c.provider, c.day having max(c.revision) <> count(*)`
 
 // ---- Daily totals ----
 
@@ -162,7 +123,6 @@ export const QUEUE_CHECKS: Checks = {
   external_id: externalId,
   idempotency_key: idempotencyKey,
   sweep,
-  closing,
   deposit_day: depositDay,
   deposit_day_mark: depositDayMark,
 }

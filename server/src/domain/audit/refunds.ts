@@ -1,5 +1,5 @@
 import { EXCEPTION_STATE } from '../exceptions/exception-states.ts'
-import { bornAt, check, hex, idMs, isHashOf, NOW, SKEW, timeMs, type Checks } from './rules.ts'
+import { bornAt, check, hex, idMs, NOW, SKEW, timeMs, type Checks } from './rules.ts'
 
 // The worker asks again within minutes; a refund that is due much later is forgotten.
 const DUE_WITHIN = `interval '1 day'`
@@ -21,10 +21,6 @@ const SHARES = `
   join payments p on p.id = h.payment_id
   join charges c on c.id = h.charge_id
   where h0.kind = 'refund_reserved'`
-
-// Of all that is left, or of an amount.
-const REQUEST = { paymentLinkId: 'c.payment_link_id', reason: 'r.reason' }
-const REQUESTS = [REQUEST, { ...REQUEST, amountCents: 'r.amount_cents' }]
 
 const refund = check({
   subject: `'refund ' || ${hex('r.id')}`,
@@ -57,11 +53,8 @@ const refund = check({
     'was made again after an undone_refund that is not its own': `
       r.undone_exception_id is null or (r.source = 'provider' and u.kind = 'undone_refund' and r.created_at >= u.opened_at - ${SKEW}
         and (b.payment_id, b.provider_refund_id, b.amount_cents) = (r.payment_id, r.provider_refund_id, r.amount_cents))`,
-    'gives back money in suspense of no exception': `(r.source = 'suspense') <= (r.exception_id is not null)`,
     'was not requested by the actor who resolved its exception': `r.exception_id is null or r.source <> 'suspense' or r.status = 'FAILED'
         or (x.resolution = 'refund' and (x.resolved_by_kind, x.resolved_by, x.reason) is not distinct from (r.requested_by_kind, r.requested_by, r.reason))`,
-    'has ended or not, and says both': `
-      (r.status = 'PROCESSING') = (r.ended_at is null) and (r.status = 'PROCESSING') = (r.due_at is not null)`,
     'was made without us, and is not done': `r.source <> 'provider' or (r.status = 'DONE' and r.ended_at = r.created_at)`,
     'ended before it began': `r.ended_at >= r.created_at - ${SKEW} or r.ended_at is null`,
     'is not asked about any more: due_at is far away': `r.due_at <= ${NOW} + ${DUE_WITHIN} or r.due_at is null`,
@@ -74,12 +67,7 @@ const refund = check({
         and (r.absent_since is null or r.doubted_at is not null)`,
     'was sent before it was asked for, or after it ended': `
       (r.sent_at >= r.created_at - ${SKEW} and r.sent_at <= coalesce(r.ended_at, r.sent_at) + ${SKEW}) or r.sent_at is null`,
-    'was ended by an operator in part': `
-      num_nonnulls(r.ended_by_kind, r.ended_by, r.ended_reason) in (0, 3) and (r.ended_by is null or r.status <> 'PROCESSING')`,
     'has ended, and still wants attention': `r.attention is null or r.status = 'PROCESSING'`,
-    'has a reason for failing, and did not fail': `r.failure is null or r.status = 'FAILED'`,
-    'its idempotency key was used with another request': `
-      r.idempotency_key is null or ${isHashOf('r.request_hash', REQUESTS)}`,
     'was made without us, and is no exception': `r.source <> 'provider' or r.exception_id is not null or f.id is not null`,
     fee_returned_cents: [
       'r.fee_returned_cents',
@@ -151,7 +139,6 @@ const exception = check({
   rules: {
     ...bornAt('x.id', 'x.opened_at'),
     'its kind does not follow from its payment and charge': KIND,
-    'names a refund, or none, against its kind': `(x.kind in ('foreign_refund', 'undone_refund')) = (x.refund_id is not null)`,
     'names a refund of another payment': 'x.refund_id is null or f.payment_id = x.payment_id',
     opened_at: [
       'x.opened_at',
@@ -161,11 +148,6 @@ const exception = check({
       'p.credited',
       `case when x.refund_id is null and p.id is not null then coalesce(x.resolution = 'match', false) else p.credited end`,
     ],
-    'is decided in part': `num_nonnulls(x.resolution, x.resolved_by_kind, x.resolved_by, x.reason) in (0, 4)`,
-    'is resolved, and nothing says how': `(x.resolution is null) <= (x.resolved_at is null)`,
-    'is decided, and not resolved': `x.resolution is null or x.resolution = 'refund' or x.resolved_at is not null`,
-    'names an account, or none, against its resolution': `
-      (x.account_id is not null) = coalesce(x.resolution in ('credit', 'charge_account'), false)`,
     'was borne by an account that was never credited with the payment': `
       x.resolution is distinct from 'charge_account' or x.account_id = case when p.credited then c.account_id else o.account_id end`,
     'was resolved before it was opened': `x.resolved_at >= x.opened_at - ${SKEW} or x.resolved_at is null`,

@@ -2,14 +2,21 @@ import { hexId as hex } from '../../db/sql-values.ts'
 
 export { hex }
 
+/** What is wrong. */
+export type Found = { subject: string; text: string }
+
 /** By name: a statement that yields a row (subject, text) for each thing that is wrong. */
 export type Checks = Record<string, string>
 
 /** By text: a condition that must hold. By column: its value, and the value that follows from other rows. */
 export type Rules = Record<string, string | [actual: string, wanted: string]>
 
-/** The time of the audit, in any check. bookChecks() replaces it. */
+/** The time of the audit, in any check. atTime() replaces it. */
 export const NOW = ':now:'
+
+export function atTime(sql: string, now: Date): string {
+  return sql.replaceAll(NOW, `timestamptz '${now.toISOString()}'`)
+}
 
 // Two processes' clocks may differ by this much, and a transaction may wait for a lock after it read the clock.
 export const SKEW = `interval '1 minute'`
