@@ -1,5 +1,5 @@
 // Proves that no row of the books can be forged unnoticed. It makes a history with the real service and forges it in
-// more than a hundred ways, each in a copy of the database. The audit must name each. See prove/README.md.
+// some three hundred ways, each in a copy of the database. The audit must name each. See prove/README.md.
 
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

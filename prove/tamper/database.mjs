@@ -22,6 +22,7 @@ export async function openDatabase({ dist, home }) {
   const { makePool } = await load('db/pool.js')
   const { transact } = await load('db/tx.js')
   const { auditBooks } = await load('domain/audit/books.js')
+  const { makeSealer } = await load('base/sealer.js')
   const { makeChargeSeal } = await load('domain/core/charge-facts.js')
   const { refreshDailyTotals } = await load('domain/reports/daily-totals.js')
   const pg = createRequire(join(dist, 'cli.js'))('pg')
@@ -101,7 +102,7 @@ export async function openDatabase({ dist, home }) {
       }
     },
     async audit(url) {
-      const forged = makePool(url, SILENT)
+      const forged = makePool(url, SILENT, { sealer: makeSealer(() => [secretKey]) })
       try {
         const options = { now: new Date(), seal: makeChargeSeal(() => [secretKey]) }
         const work = (tx) => auditBooks(tx, options)

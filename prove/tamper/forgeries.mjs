@@ -1,6 +1,8 @@
 // Forgeries that a person with a database console could write, each as SQL. Balances, running totals and other copies
 // are adjusted wherever possible, so that only the reasoning of the audit can find them.
 
+import { sealForgeries } from './seal-forgeries.mjs'
+
 /**
  * `by` are checks of the audit, one of which must name the forgery. `bank` instead means that the books are consistent,
  * so only the comparison with the bank can find it. Accounts are those of `makeHistory`: the victim has deposits,
@@ -194,7 +196,7 @@ export function forgeries({ victim, eve }) {
     ],
     [
       'a test of an account that is not there',
-      ['other_event'],
+      ['event_seal'],
       `insert into events select id, ${NOBODY}, 'WEBHOOK_TEST', id, '{"id":"evt_WEBHOOK_TEST_' || ${hex('id')} || '","event":"WEBHOOK_TEST","createdAt":"' || to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
         || '","data":{"message":"guiche can reach this address. Nothing was paid."}}', at from (select newid(created_at) as id, created_at as at from events limit 1) e`,
     ],
@@ -433,10 +435,10 @@ export function forgeries({ victim, eve }) {
     ],
     [
       'a refund that somebody else asked for',
-      ['refund_request'],
+      ['row'],
       `update refunds set requested_by = 'somebody' where id = ${refund}`,
     ],
-    ['a refund for another reason', ['refund_request'], `update refunds set reason = 'forged' where id = ${refund}`],
+    ['a refund for another reason', ['row'], `update refunds set reason = 'forged' where id = ${refund}`],
     [
       'a refund that is done and is called failed',
       ['transfer'],
@@ -467,14 +469,14 @@ export function forgeries({ victim, eve }) {
     ],
     [
       'a refund that is gone, but for the log',
-      ['refund_request'],
+      ['row'],
       `update charges c set refunded_cents = c.refunded_cents - r.amount_cents from refunds r where r.id = ${refund} and c.id = r.charge_id;
       create temp table target on commit drop as select ${refund} as id, ${refundEvent} as event; delete from attempts where event_id = (select event from target); delete from delivery_outcomes where event_id = (select event from target);
       delete from deliveries where event_id = (select event from target); delete from events where id = (select event from target); delete from transfers where refund_id = (select id from target); delete from refunds where id = (select id from target); select rebook();`,
     ],
     [
       'a refund of a key that was used for another request',
-      ['refund'],
+      ['row'],
       `update refunds set request_hash = sha256('forged') where idempotency_key is not null`,
     ],
 
@@ -496,17 +498,17 @@ export function forgeries({ victim, eve }) {
     ],
     [
       'a refund that an operator ended, but for the log',
-      ['refund_end'],
+      ['row'],
       `update refunds set ended_by_kind = 'console', ended_by = 'x', ended_reason = 'x' where id = ${refund}`,
     ],
     [
       'a line of the log of an operator who ended no refund',
-      ['refund_end'],
+      ['line_seal'],
       `insert into audit_log (at, actor_kind, actor, action, subject, details) select ended_at, 'console', 'x', 'refund.ended', 'refund ' || ${hex('id')}, '{}' from refunds where id = ${refund}`,
     ],
     [
       'a refund that the bank never took back',
-      ['exception_opened'],
+      ['row'],
       `insert into exceptions (id, payment_id, refund_id, kind, opened_at) select newid(ended_at), payment_id, id, 'undone_refund', ended_at from refunds where id = ${refund};
       insert into transfers (kind, debit_id, credit_id, amount_cents, debit_after_cents, credit_after_cents, payment_id, charge_id, account_id, refund_id, occurred_at, recorded_at)
       select 'refund_undone', t.credit_id, ${at('suspense')}, r.amount_cents, 0, 0, r.payment_id, r.charge_id, r.account_id, r.id, r.ended_at, r.ended_at from refunds r join transfers t on t.refund_id = r.id and t.kind = 'refund_paid' where r.id = ${refund};
@@ -552,12 +554,12 @@ export function forgeries({ victim, eve }) {
     ],
     [
       'a match that the log forgot',
-      ['decision'],
+      ['row'],
       `delete from audit_log where action = 'exception.resolved' and subject = 'exception ' || ${hex(matched)}`,
     ],
     [
       'a match at another time, in books and event',
-      ['decision', 'deposit_event'],
+      ['row', 'deposit_event'],
       `update exceptions set resolved_at = resolved_at + interval '1 second' where id = ${matched}; update transfers set occurred_at = occurred_at + interval '1 second', recorded_at = recorded_at + interval '1 second' where exception_id = ${matched};
       update charges c set closed_at = x.resolved_at from exceptions x join payments p on p.id = x.payment_id where x.id = ${matched} and c.id = p.charge_id`,
     ],
@@ -571,32 +573,28 @@ export function forgeries({ victim, eve }) {
     ['an open exception that is gone', ['payment', 'total'], `delete from exceptions where payment_id = ${suspended}`],
     [
       'money out of suspense that went to eve, by all but the log',
-      ['decision'],
+      ['row'],
       `update exceptions set account_id = '${eve}' where id = ${credited}; update transfers set credit_id = ${balance(eve)}, charge_id = null where exception_id = ${credited} and kind = 'exception_credited'; select rebook();`,
     ],
     [
       'money out of suspense that nobody decided on',
-      ['decision'],
+      ['row'],
       `update exceptions set resolution = 'credit', account_id = '${eve}', resolved_by_kind = 'console', resolved_by = 'x', reason = 'x', resolved_at = opened_at where payment_id = ${suspended};
       insert into transfers (kind, debit_id, credit_id, amount_cents, debit_after_cents, credit_after_cents, payment_id, exception_id, account_id, charge_id, occurred_at, recorded_at)
       select 'exception_credited', ${at('suspense')}, ${balance(eve)}, p.amount_cents, 0, 0, p.id, x.id, '${eve}', (select c.id from charges c where c.id = p.charge_id and c.account_id = '${eve}'), x.resolved_at, x.resolved_at from payments p join exceptions x on x.payment_id = p.id where p.id = ${suspended}; select rebook();`,
     ],
     [
       'a decision that the log forgot',
-      ['decision'],
+      ['row'],
       `delete from audit_log where action = 'exception.resolved' and subject = 'exception ' || ${hex(credited)}`,
     ],
     [
       'a decision at another time',
-      ['decision'],
+      ['row'],
       `update exceptions set resolved_at = resolved_at + interval '1 second' where id = ${credited}; update transfers set occurred_at = occurred_at + interval '1 second', recorded_at = recorded_at + interval '1 second' where exception_id = ${credited}`,
     ],
-    [
-      'a decision of somebody else',
-      ['decision'],
-      `update exceptions set resolved_by = 'somebody' where id = ${credited}`,
-    ],
-    ['a decision for another reason', ['decision'], `update exceptions set reason = 'forged' where id = ${credited}`],
+    ['a decision of somebody else', ['row'], `update exceptions set resolved_by = 'somebody' where id = ${credited}`],
+    ['a decision for another reason', ['row'], `update exceptions set reason = 'forged' where id = ${credited}`],
     [
       'an exception that was opened earlier',
       ['exception'],
@@ -611,12 +609,6 @@ export function forgeries({ victim, eve }) {
       'a loss that is borne by eve',
       ['exception', 'transfer'],
       `update exceptions set account_id = '${eve}' where resolution = 'charge_account'`,
-    ],
-
-    [
-      'an exception whose opening the log forgot',
-      ['exception_opened'],
-      `delete from audit_log where id = (select min(id) from audit_log where action = 'exception.opened')`,
     ],
 
     // ---- Events and deliveries
@@ -652,7 +644,7 @@ export function forgeries({ victim, eve }) {
     ],
     [
       'an event of a kind that there is not',
-      ['other_event'],
+      ['event_seal'],
       `insert into events select newid(created_at), '${eve}', 'FORGED', ${pendingOfEve}, '{}', created_at from events where subject_id = ${deposit}`,
     ],
     [
@@ -682,7 +674,7 @@ export function forgeries({ victim, eve }) {
     ],
     [
       'a delivery that failed and is called delivered',
-      ['delivery'],
+      ['delivery_seal'],
       `update delivery_outcomes set outcome = 'delivered' where outcome = 'failed'`,
     ],
 
@@ -737,27 +729,27 @@ export function forgeries({ victim, eve }) {
     ['days that are passed over', ['sweep'], `update sweeps set next_closing = next_closing + 30`],
     [
       'a closed day that is gone',
-      ['sweep', 'closing'],
+      ['sweep', 'row'],
       `delete from closings where revision = 1 and (provider, day) = (select provider, min(day) from closings group by 1 limit 1)`,
     ],
     [
       'a closed day of another sum, on both sides',
-      ['closing'],
+      ['row'],
       `update closings set ledger_total_cents = ledger_total_cents + 1, provider_total_cents = provider_total_cents + 1 where ledger_count > 0`,
     ],
     [
       'a closed day of another number, on both sides',
-      ['closing'],
+      ['row'],
       `update closings set ledger_count = ledger_count + 1, provider_count = provider_count + 1 where ledger_count > 0`,
     ],
     [
       'a closed day whose differences are gone',
-      ['closing'],
+      ['row'],
       `update closings set provider_total_cents = provider_total_cents + 1, difference_count = 0, differences = '[]' where ledger_count > 0`,
     ],
     [
       'a closed day that was closed again, with a revision left out',
-      ['closing'],
+      ['row'],
       `insert into closings select provider, day, revision + 1000, starts_at, ends_at, provider_count, provider_total_cents, ledger_count, ledger_total_cents, difference_count, differences, closed_at from closings where revision = 1 limit 1`,
     ],
 
@@ -786,50 +778,50 @@ export function forgeries({ victim, eve }) {
     ],
 
     // ---- Terms and the audit log
-    ['terms that were other', ['terms'], `update account_terms set fee_bps = 1`],
+    ['terms that were other', ['row'], `update account_terms set fee_bps = 1`],
     [
       'terms without a line in the log',
-      ['terms'],
+      ['row'],
       `insert into account_terms (account_id, valid_from, fee_bps, set_by_kind, set_by, reason) select '${eve}', created_at, 1, 'console', 'x', 'x' from accounts where id = '${eve}'`,
     ],
     [
       'terms without a line in the log, as if from before it began',
-      ['terms'],
+      ['row'],
       `insert into account_terms (account_id, valid_from, fee_bps, set_by_kind, set_by, reason) select '${eve}', created_at, 0, 'system', 'migration', 'as found when the history began' from accounts where id = '${eve}'`,
     ],
     [
       'a line of the log that tells other terms',
-      ['terms'],
+      ['line_seal'],
       `update audit_log set details = jsonb_set(details, '{after}', '{"feeBps": 1}') where action = 'account.terms_changed'`,
     ],
     [
       'terms that are valid from another day',
-      ['terms'],
+      ['row'],
       `update account_terms set valid_from = valid_from - interval '1 day'`,
     ],
     [
       'a suspension that is gone',
-      ['suspension'],
+      ['row'],
       `update accounts set suspended_at = null, suspended_reason = null where suspended_at is not null`,
     ],
     [
       'a suspension that nobody decided on',
-      ['suspension'],
+      ['row'],
       `update accounts set suspended_at = created_at, suspended_reason = 'x' where id = '${eve}'`,
     ],
     [
       'an account that nobody erased, called erased',
-      ['erasure'],
+      ['row'],
       `update accounts set erased_at = suspended_at where suspended_at is not null`,
     ],
     [
       'a line of the log that names another person',
-      ['refund_request'],
+      ['line_seal'],
       `update audit_log set actor = 'somebody' where action = 'refund.requested'`,
     ],
     [
       'a line of the log of a refund that never was',
-      ['refund_request'],
+      ['line_seal'],
       `insert into audit_log (at, actor_kind, actor, action, subject, details) select at, 'console', 'x', 'refund.requested', 'refund ' || repeat('a', 32), '{}' from audit_log limit 1`,
     ],
     [
@@ -922,6 +914,7 @@ export function forgeries({ victim, eve }) {
     ['a column that may be empty', ['schema'], 'alter table payments alter column amount_cents drop not null'],
     ['a column that fills itself', ['schema'], 'alter table charges alter column fee_cents set default 0'],
     ['a table that a crash empties', ['schema'], 'alter table delivery_outcomes set unlogged'],
+    ...sealForgeries({ victim, eve }),
   ].map(([name, by, sql, order]) => ({
     name,
     by: Array.isArray(by) ? by : ['provider'],

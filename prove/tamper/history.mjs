@@ -48,6 +48,7 @@ async function openAccounts({ service, receivers }) {
     '--reason',
     'as agreed',
   )
+  await run(service, 'operator', 'create', '--email', 'olga@ops.example')
   await run(service, 'account', 'suspend', '--email', IDLE, '--reason', 'has left')
   const events = ['--events', 'DEPOSIT_ASSET_SUCCESS,DEPOSIT_REFUNDED']
   await run(service, 'webhooks', 'add', '--email', VICTIM, '--url', receivers[0].url, ...events)
