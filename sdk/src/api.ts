@@ -65,6 +65,7 @@ export const OPERATIONS = {
   listClosings: ['GET', '/api/operator/closings'],
   reconcile: ['POST', '/api/operator/reconcile'],
   listAuditLog: ['GET', '/api/operator/audit-log'],
+  exportAuditLog: ['GET', '/api/operator/audit-log/export'],
   listProviders: ['GET', '/api/operator/providers'],
 } as const
 
@@ -402,6 +403,8 @@ export type Operations = {
       nextCursor: string | null
     }
   }
+  /** Export the audit log. */
+  exportAuditLog: { answer: Record<string, unknown> }
   /** Get the health of the payment providers. */
   listProviders: {
     answer: {

@@ -998,6 +998,7 @@ export type ErrorCode =
   | 'rate_limited'
   | 'provider_refused'
   | 'provider_unavailable'
+  | 'code_altered'
   | 'unavailable'
   | 'request_timeout'
   | 'method_not_allowed'

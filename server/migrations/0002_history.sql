@@ -1,5 +1,5 @@
 -- One history for each account, and one for the operators: its events, or the lines of the audit log, numbered 1, 2, 3 …
--- without a gap, and sealed as the leaves of one Merkle tree. See docs/decisions/0041-one-history.md.
+-- without a gap, and sealed as the leaves of one Merkle tree. See docs/decisions/0039-one-history.md.
 
 -- The name of the history that positions belong to. A restore that lost events begins another one: the newest counts.
 create table histories (

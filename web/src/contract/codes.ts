@@ -32,8 +32,8 @@ export const ERROR_CODES = [
   'refund_too_large', 'balance_too_small', 'refund_ended', 'refund_not_sent', 'refund_in_progress',
   'exception_resolved', 'exception_resolving', 'payment_rest_held', 'payment_not_credited', 'payment_returned',
   'payment_refunded', 'payment_below_fee', 'charge_not_named', 'charge_completed', 'in_flight', 'idempotency_mismatch',
-  'rate_limited', 'provider_refused', 'provider_unavailable', 'unavailable', 'request_timeout', 'method_not_allowed',
-  'body_too_large', 'unsupported_type', 'expectation_failed', 'headers_too_large', 'internal',
+  'rate_limited', 'provider_refused', 'provider_unavailable', 'code_altered', 'unavailable', 'request_timeout',
+  'method_not_allowed', 'body_too_large', 'unsupported_type', 'expectation_failed', 'headers_too_large', 'internal',
 ] as const
 export type ErrorCode = (typeof ERROR_CODES)[number]
 
@@ -53,10 +53,11 @@ export type ReasonCode = (typeof REASON_CODES)[number]
 export const AUDIT_ACTIONS = [
   'account.created', 'account.suspended', 'account.resumed', 'account.terms_changed', 'account.charges_canceled',
   'account.erased', 'exception.opened', 'exception.resolved', 'exception.reopened', 'refund.requested', 'refund.ended',
-  'reconcile.started', 'history.seeded', 'history.began', 'key.created', 'key.revoked', 'webhook.created',
-  'webhook.changed', 'webhook.deleted', 'webhook.disabled', 'webhook.secret_rotated', 'operator.created',
-  'operator.enabled', 'operator.disabled', 'session.opened', 'sessions.ended', 'password.changed', 'password.reset',
-  'password.set', 'email.confirmed', 'second_factor.enabled', 'second_factor.disabled', 'second_factor.locked',
-  'recovery_codes.made', 'recovery_code.used', 'invitation.created', 'invitation.revoked',
+  'reconcile.started', 'reconcile.began', 'day.closed', 'history.seeded', 'history.began', 'history.sealed',
+  'key.created', 'key.revoked', 'webhook.created', 'webhook.changed', 'webhook.deleted', 'webhook.disabled',
+  'webhook.secret_rotated', 'operator.created', 'operator.enabled', 'operator.disabled', 'session.opened',
+  'sessions.ended', 'password.changed', 'password.reset', 'password.set', 'email.confirmed', 'second_factor.enabled',
+  'second_factor.disabled', 'second_factor.locked', 'recovery_codes.made', 'recovery_code.used', 'invitation.created',
+  'invitation.revoked',
 ] as const
 export type AuditAction = (typeof AUDIT_ACTIONS)[number]

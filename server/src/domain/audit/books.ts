@@ -53,7 +53,10 @@ export function bookChecks(now: Date): Checks {
 }
 
 /** Derives what each table must contain, and names each row that differs. The caller opens one snapshot for it. */
-export async function auditBooks(tx: Tx, { now, seal, tree, checksSeals = true, onStep }: BooksOptions): Promise<Books> {
+export async function auditBooks(
+  tx: Tx,
+  { now, seal, tree, checksSeals = true, onStep }: BooksOptions,
+): Promise<Books> {
   await prepareAudit(tx)
   const limit = MAX_NAMED + 1
   const inSql = Object.entries(bookChecks(now)).map(([name, sql]): [string, () => Promise<Found[]>] => [

@@ -1,4 +1,4 @@
--- Rows are sealed as they are written, by a key that is not in the database: see docs/decisions/0042-seals.md. What
+-- Rows are sealed as they are written, by a key that is not in the database: see docs/decisions/0040-seals.md. What
 -- the release before wrote has no seal. guiche seals it as found when no process of that release is left.
 
 -- The seal of each row that a line tells of, as the row was after the change. `json` and not `jsonb`, because the seal
