@@ -119,7 +119,7 @@ export function isConsistent(older: Tree, newer: Tree, proof: readonly Hash[]): 
   const first = path.shift()
   if (!first) return false
   let [inner, last] = [older.size - 1, newer.size - 1]
-  while (inner % 2 === 1) [inner, last] = [(inner - 1) / 2, (last - 1) / 2]
+  while (inner % 2 === 1) [inner, last] = [(inner - 1) / 2, Math.floor(last / 2)]
   let [olderRoot, newerRoot] = [first, first]
   for (const hash of path) {
     if (last === 0) return false
