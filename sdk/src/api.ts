@@ -46,10 +46,8 @@ export const OPERATIONS = {
   getEvent: ['GET', '/api/events/{eventId}'],
   resendEvent: ['POST', '/api/events/{eventId}/resend'],
   resendEvents: ['POST', '/api/events/resend'],
-  streamEvents: ['GET', '/api/events/stream'],
   getHead: ['GET', '/api/events/head'],
-  exportEvents: ['GET', '/api/events/export'],
-  getReceipt: ['GET', '/api/events/{eventId}/receipt'],
+  getReceipt: ['GET', '/api/events/{eventId}/receipt', 'text'],
   listAccounts: ['GET', '/api/operator/accounts'],
   getAccount: ['GET', '/api/operator/accounts/{accountId}'],
   setAccountTerms: ['PATCH', '/api/operator/accounts/{accountId}/terms'],
@@ -65,7 +63,6 @@ export const OPERATIONS = {
   listClosings: ['GET', '/api/operator/closings'],
   reconcile: ['POST', '/api/operator/reconcile'],
   listAuditLog: ['GET', '/api/operator/audit-log'],
-  exportAuditLog: ['GET', '/api/operator/audit-log/export'],
   listProviders: ['GET', '/api/operator/providers'],
 } as const
 
@@ -252,8 +249,6 @@ export type Operations = {
       queued: number
     }
   }
-  /** Follow events. */
-  streamEvents: { query?: StreamEventsQuery; answer: Record<string, unknown> }
   /** Get the head of the log. */
   getHead: {
     query?: GetHeadQuery
@@ -272,13 +267,11 @@ export type Operations = {
       root: string
       /** The signed head: a C2SP tlog-checkpoint. */
       checkpoint: string
-      consistency: string[]
+      consistency?: string[]
     }
   }
-  /** Export the history. */
-  exportEvents: { answer: Record<string, unknown> }
   /** Get the receipt of an event. */
-  getReceipt: { path: { eventId: string }; answer: Record<string, unknown> }
+  getReceipt: { path: { eventId: string }; answer: string }
   /** List accounts. */
   listAccounts: {
     query?: ListAccountsQuery
@@ -403,8 +396,6 @@ export type Operations = {
       nextCursor: string | null
     }
   }
-  /** Export the audit log. */
-  exportAuditLog: { answer: Record<string, unknown> }
   /** Get the health of the payment providers. */
   listProviders: {
     answer: {
@@ -598,11 +589,6 @@ export type ResendEventsBody = {
   since?: string
   /** Only to this webhook. */
   webhookId?: string
-}
-
-export type StreamEventsQuery = {
-  /** Only events after this position. `Last-Event-ID` goes before it. */
-  after?: string
 }
 
 export type GetHeadQuery = {

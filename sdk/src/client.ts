@@ -10,6 +10,7 @@ export type {
   CreateWebhookBody,
   EnsureDepositBody,
   GetOrderQuery,
+  GetHeadQuery,
   GetStatementQuery,
   ListDepositsQuery,
   ListEventsQuery,
@@ -22,6 +23,7 @@ export type {
   UpdateWebhookBody,
 } from './api.ts'
 export type { OrderDeposit } from './deposits.ts'
+export type { ConsumeOptions, HandleEvent } from './consume.ts'
 export { GuicheError, type ClientErrorCode, type GuicheErrorCode } from './errors.ts'
 export { verifyHistory } from './history.ts'
 export type { HistoryProblem, HistoryProblemCode, HistoryProof, Pieces } from './history.ts'
@@ -29,6 +31,7 @@ export { verifyReceipt } from './history-receipt.ts'
 export type { ReceiptProblem, ReceiptProof } from './history-receipt.ts'
 export type { Call, CallOptions, Created, CreateOptions, GuicheOptions } from './http.ts'
 export type { Page, Pages } from './pages.ts'
+export type { HistoryEvent, HistoryHead, HistoryPage, HistoryQuery } from './read-history.ts'
 export type { SentEvent } from './sent-events.ts'
 export type {
   Charge,

@@ -73,6 +73,7 @@ type Prepared = {
   timeoutMs: number
   signal: AbortSignal | undefined
   idempotencyKey: string | undefined
+  isText: boolean
 }
 
 /** Sends requests, and sends them again when that is safe. */
@@ -84,25 +85,28 @@ export function makeCall(options: GuicheOptions): Call {
   const warnOnce = makeWarnings(options.onWarning)
 
   return async (name, input, { signal, timeoutMs = options.timeoutMs ?? TIMEOUT_MS, ...given } = {}) => {
-    const [method, path, takesKey] = OPERATIONS[name] as readonly [string, string, 'key'?]
+    const [method, path, kind] = OPERATIONS[name] as readonly [string, string, ('key' | 'text')?]
+    const takesKey = kind === 'key'
     const { path: parts, query, body } = input as { path?: Values; query?: Values; body?: unknown }
     const headers: Record<string, string> = { authorization: `Bearer ${key}`, accept: 'application/json' }
     // A redirected POST would arrive as GET. So a redirect means a wrong `url`, and is not followed.
     const init: RequestInit = { method, headers, redirect: 'manual' }
-    const idempotencyKey = takesKey && (given.idempotencyKey ?? crypto.randomUUID())
+    const idempotencyKey = takesKey ? (given.idempotencyKey ?? crypto.randomUUID()) : undefined
     if (idempotencyKey !== undefined) headers['idempotency-key'] = asHeader(idempotencyKey)
     if (body !== undefined) {
       headers['content-type'] = 'application/json'
       init.body = JSON.stringify(body)
     }
-    const prepared = { url: base + fill(path, parts) + search(query), init, timeoutMs, signal, idempotencyKey }
-    const isRepeatable = method !== 'POST' || takesKey !== undefined || REPEATABLE.has(name)
+    const isText = kind === 'text'
+    const prepared = { url: base + fill(path, parts) + search(query), init, timeoutMs, signal, idempotencyKey, isText }
+    const isRepeatable = method !== 'POST' || takesKey || REPEATABLE.has(name)
     const bounds = { retryForMs, isRepeatable, signal, onRetry }
     const { answer, headers: received } = await withRetries((attempts) => attempt(send, prepared, attempts), bounds)
     for (const field of received.get('guiche-ignored')?.split(', ') ?? [])
       warnOnce(`guiche ignored the field ${field} of ${name}: it is misspelt, or newer than the server`)
+    if (isText) return answer as Answer<typeof name>
     const replay = takesKey && { replayed: received.get('idempotency-replayed') === 'true' }
-    return { ...answer, ...replay } as Answer<typeof name>
+    return { ...(answer as object), ...replay } as Answer<typeof name>
   }
 }
 
@@ -151,7 +155,7 @@ function isLocal(host: string): boolean {
   return /^(127\.\d+\.\d+\.\d+|(.+\.)?localhost|\[::1\])$/.test(host)
 }
 
-type Reply = { answer: object; headers: Headers }
+type Reply = { answer: object | string; headers: Headers }
 type Values = Record<string, string | number | undefined>
 
 function fill(path: string, parts: Values = {}): string {
@@ -215,11 +219,13 @@ function retryInMs(error: GuicheError, turn: number, leftMs: number): number | u
 
 /** `attempts` counts this one too. */
 async function attempt(send: typeof fetch, prepared: Prepared, attempts: number): Promise<Reply> {
-  const { url, init, timeoutMs, signal, idempotencyKey } = prepared
+  const { url, init, timeoutMs, signal, idempotencyKey, isText } = prepared
   const limit = AbortSignal.timeout(timeoutMs)
   try {
     const response = await send(url, { ...init, signal: signal ? AbortSignal.any([signal, limit]) : limit })
-    return readAnswer(response, await response.text(), { attempts, idempotencyKey })
+    const text = await response.text()
+    if (isText && isPlain(response)) return { answer: text, headers: response.headers }
+    return readAnswer(response, text, { attempts, idempotencyKey })
   } catch (error) {
     if (error instanceof GuicheError) throw error
     signal?.throwIfAborted()
@@ -227,6 +233,10 @@ async function attempt(send: typeof fetch, prepared: Prepared, attempts: number)
     if (limit.aborted) throw new GuicheError('timeout', `no answer within ${timeoutMs} ms`, details)
     throw new GuicheError('network', `no answer: ${reasonOf(error)}`, details)
   }
+}
+
+function isPlain({ ok, headers }: Response): boolean {
+  return ok && headers.get('content-type')?.startsWith('text/plain') === true
 }
 
 /** Node's message is only "fetch failed"; the cause says what happened. */

@@ -1,7 +1,9 @@
 import type { ListEventsQuery, ResendEventBody, ResendEventsBody } from './api.ts'
+import { consumeHistory, type ConsumeOptions, type HandleEvent } from './consume.ts'
 import type { GuicheEvent } from './events.ts'
 import type { Call, CallOptions } from './http.ts'
 import { pagesFrom, type Pages } from './pages.ts'
+import { makeHistory, type History } from './read-history.ts'
 import type { DeliveryAttempt, Event } from './types.ts'
 
 /**
@@ -9,7 +11,12 @@ import type { DeliveryAttempt, Event } from './types.ts'
  */
 export type SentEvent = GuicheEvent & Pick<Event, 'deliveries'>
 
-export type SentEvents = {
+export type SentEvents = History & {
+  /**
+   * Gives each event to the handler: every one, in order, one at a time, from where it left off. A handler that throws
+   * gets the same event again. Resolves when the signal aborts.
+   */
+  consume(handle: HandleEvent, options?: ConsumeOptions): Promise<void>
   /** Lists events, newest first unless `order` is `asc`. */
   list(query?: ListEventsQuery, options?: CallOptions): Pages<SentEvent>
   /** Returns the event with the newest attempts to deliver it. */
@@ -21,7 +28,10 @@ export type SentEvents = {
 }
 
 export function makeSentEvents(call: Call): SentEvents {
+  const history = makeHistory(call)
   return {
+    ...history,
+    consume: (handle, options = {}) => consumeHistory(history, handle, options),
     list: (query, options) =>
       pagesFrom(async (cursor) => {
         const { events, nextCursor } = await call(

@@ -19,7 +19,8 @@ export type Schema = {
   required?: string[]
   additionalProperties?: Schema | boolean
 }
-type Content = { content: { 'application/json'?: { schema: Schema } } }
+const PIECEMEAL = ['text/event-stream', 'application/jsonl'] as const
+type Content = { content: Partial<Record<'application/json' | 'text/plain' | (typeof PIECEMEAL)[number], { schema: Schema }>> }
 type Operation = {
   operationId: string
   summary: string
@@ -70,16 +71,25 @@ export async function renderTypes(document: Document): Promise<Record<'api.ts' |
 }
 
 function routesOf({ paths }: Document): Route[] {
-  return Object.entries(paths)
-    .filter(([path]) => path.startsWith('/api/'))
-    .flatMap(([path, methods]) =>
-      Object.entries(methods).map(([method, operation]) => ({ method: method.toUpperCase(), path, operation })),
-    )
+  return (
+    Object.entries(paths)
+      .filter(([path]) => path.startsWith('/api/'))
+      .flatMap(([path, methods]) =>
+        Object.entries(methods).map(([method, operation]) => ({ method: method.toUpperCase(), path, operation })),
+      )
+      // A stream or a file is no call: its answer is read piece by piece.
+      .filter(({ operation }) => PIECEMEAL.every((type) => !successOf(operation).content?.[type]))
+  )
+}
+
+function successOf({ responses }: Operation): Content {
+  return Object.entries(responses).find(([status]) => status.startsWith('2'))![1]
 }
 
 function tableLine({ method, path, operation }: Route): string {
   const takesKey = operation.parameters?.some(({ name }) => name === 'Idempotency-Key')
-  return `${operation.operationId}: [${[method, path, ...(takesKey ? ['key'] : [])].map(literal).join(', ')}]`
+  const kind = takesKey ? ['key'] : successOf(operation).content?.['text/plain'] ? ['text'] : []
+  return `${operation.operationId}: [${[method, path, ...kind].map(literal).join(', ')}]`
 }
 
 const OTHER_FORM = 'other form'
@@ -87,7 +97,7 @@ const OTHER_FORM = 'other form'
 type Named = { name: string; schema: Schema; isInput?: boolean }
 
 function describeOperation({ operation }: Route): { text: string; types: Named[] } {
-  const { operationId, parameters = [], requestBody, responses } = operation
+  const { operationId, parameters = [], requestBody } = operation
   const title = operationId.replace(/^./, (letter) => letter.toUpperCase())
   const placed = (place: string) => parameters.filter((parameter) => parameter.in === place)
   const fields: string[] = []
@@ -115,7 +125,7 @@ function describeOperation({ operation }: Route): { text: string; types: Named[]
     fields.push(`body${isOptional ? '?' : ''}: ${title}Body`)
     types.push({ name: `${title}Body`, schema, isInput: true })
   }
-  const [form, ...otherForms] = formsOf(Object.entries(responses).find(([status]) => status.startsWith('2'))![1])
+  const [form, ...otherForms] = formsOf(successOf(operation))
   const answer = withoutSuccess(form!)
   fields.push(`answer: ${typeText(answer)}`)
   types.push({ name: 'answer', schema: answer }, ...otherForms.map((schema) => ({ name: OTHER_FORM, schema })))
@@ -127,15 +137,16 @@ function withoutNull(schema: Schema): { isOptional: boolean; schema: Schema } {
   return options?.length === 1 ? { isOptional: true, schema: options[0]! } : { isOptional: false, schema }
 }
 
-/** Events have another form with `after`. Its method in the client names the type; a stream or a text has none. */
+/** Events have another form with `after`. Its method in the client names the type. */
 function formsOf({ content }: Content): Schema[] {
-  const schema = content['application/json']?.schema ?? { type: 'object', properties: {} }
+  const { schema } = (content['application/json'] ?? content['text/plain'])!
   return schema.anyOf ?? [schema]
 }
 
 /** The client throws on every failure, so `success` would always be true. */
-function withoutSuccess({ properties: { success: _, ...properties } = {} }: Schema): Schema {
-  return { type: 'object', properties, required: Object.keys(properties) }
+function withoutSuccess(schema: Schema): Schema {
+  const { properties: { success: _, ...properties } = {} } = schema
+  return schema.type === 'object' ? { ...schema, properties } : schema
 }
 
 function refsIn(schema: Schema, document: Document): string[] {
