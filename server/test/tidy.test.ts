@@ -201,8 +201,8 @@ const RULES: Rule[] = [
   {
     guarantee: 'commands write the time of the database, and not that of the terminal',
     check: forbid(
-      // webhooks-listen shows when something arrived at the terminal, and opens no database.
-      (path) => path.startsWith('server/src/commands/') && !path.endsWith('/webhooks-listen.ts'),
+      // listen and webhooks-listen show when something arrived at the terminal, and open no database.
+      (path) => path.startsWith('server/src/commands/') && !path.endsWith('listen.ts'),
       /Date\.now\(|new Date\(\)/g,
       'take `now` from withDatabase(), or ctx.now()',
     ),

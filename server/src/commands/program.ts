@@ -19,6 +19,7 @@ import { exceptionCommands } from './exceptions.ts'
 import { initCommand } from './init.ts'
 import { inviteCommand } from './invite.ts'
 import { keyCommands } from './key.ts'
+import { listenCommand } from './listen.ts'
 import { migrateCommand } from './migrate.ts'
 import { openapiCommand } from './openapi.ts'
 import { operatorCommands } from './operator.ts'
@@ -111,6 +112,7 @@ A first deposit:
   keyCommands(program, terminal)
   webhookCommands(program, terminal)
   eventCommands(program, terminal)
+  listenCommand(program, terminal)
   refundCommands(program, terminal)
   exceptionCommands(program, terminal)
   depositCommands(program, terminal)

@@ -17,7 +17,7 @@ export type Listener = { url: string; close(): Promise<void> }
 type Delivery = { at: Date; request: IncomingMessage; body: Buffer; moreBytes: number; timesSeen: number }
 type Shown = { verify: typeof Verify; secret: string | undefined; status: number; paint: Paint }
 type Verdict = { isValid: boolean | undefined; text: string }
-type Paint = (style: 'bold' | 'dim' | 'green' | 'red', text: string) => string
+export type Paint = (style: 'bold' | 'dim' | 'green' | 'red', text: string) => string
 
 /** Fixed, so that a webhook has to be added only once. */
 const DEFAULT_PORT = 4747
@@ -31,10 +31,9 @@ const REQUEST_TIMEOUT_MS = 15_000
 const STOP_WITHIN_MS = 3_000
 
 export async function webhooksListenCommand(terminal: Caller, options: ListenOptions): Promise<void> {
-  const hasColors = process.stdout.isTTY && process.stdout.hasColors()
   // A key belongs to one account; in the database the account must be named.
   const ofAccount = terminal.loadRemote() ? '' : ' --email …'
-  const paint: Paint = hasColors ? styleText : (_, text) => text
+  const paint = makePaint()
   const listener = await openListener(terminal, options, { paint })
   closeWithGrace({ delay: STOP_WITHIN_MS, logger: false }, async ({ err }) => {
     if (err) terminal.say(`guiche: ${err.stack ?? err.message}`)
@@ -44,14 +43,18 @@ export async function webhooksListenCommand(terminal: Caller, options: ListenOpt
   terminal.print(introduce(listener.url, ofAccount, options, paint))
 }
 
+/** Colours, where standard output is a terminal that has them. */
+export function makePaint(): Paint {
+  return process.stdout.isTTY && process.stdout.hasColors() ? styleText : (_, text) => text
+}
+
 export async function openListener(
   terminal: Voice,
   options: ListenOptions,
   { paint = (_, text) => text, now = () => new Date() }: { paint?: Paint; now?: () => Date } = {},
 ): Promise<Listener> {
   const { port = DEFAULT_PORT, secret, status = 200 } = options
-  if (secret !== undefined && !/^whsec_[A-Za-z0-9+/]+={0,2}$/.test(secret))
-    throw new Fault('bad_request', '--secret must be the whole whsec_… that `webhooks add` printed')
+  if (secret !== undefined) requireSecret(secret)
   const { verify } = await import('#sdk')
   const deliveries = boundedMap<{ timesSeen: number }>(MAX_REMEMBERED_IDS)
   const server = createServer((request, response) => {
@@ -79,6 +82,11 @@ export async function openListener(
       await once(server, 'close')
     },
   }
+}
+
+export function requireSecret(secret: string): void {
+  if (!/^whsec_[A-Za-z0-9+/]+={0,2}$/.test(secret))
+    throw new Fault('bad_request', '--secret must be the whole whsec_… that `webhooks add` printed')
 }
 
 async function listen(server: Server, port: number): Promise<void> {
@@ -209,11 +217,11 @@ function mask(value: string): string {
   return `${value.length > 20 ? value.slice(0, 10) : ''}… (${value.length} characters)`
 }
 
-function clock(at: Date): string {
+export function clock(at: Date): string {
   return at.toTimeString().slice(0, 8)
 }
 
-function oneLine(text: string): string {
+export function oneLine(text: string): string {
   const short = text.length > MAX_VALUE_CHARACTERS ? `${text.slice(0, MAX_VALUE_CHARACTERS)}…` : text
   return withoutControls(short)
 }
