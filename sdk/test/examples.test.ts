@@ -1,9 +1,14 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { Pool } from 'pg'
 import { describe, expect, inject, onTestFinished, test, vi } from 'vitest'
 import { makeGuiche } from '../src/client.ts'
+import { createAccount } from './guiche-process.ts'
 import { startProxy } from './sockets.ts'
 
 // People start from what the examples show. So they run here, over a network that loses the first answer.
@@ -12,6 +17,7 @@ type Run = { output(): string; ended: Promise<unknown> }
 type Env = { GUICHE_URL: string; GUICHE_KEY: string }
 
 const example = (name: string) => fileURLToPath(new URL(`../examples/${name}`, import.meta.url))
+const EMBEDDED = new URL('../../server/dist/db/embedded/server.js', import.meta.url).href
 const isHere = (program: string) => spawnSync(program, ['--version']).status === 0
 
 const EXAMPLES = [
@@ -49,6 +55,105 @@ describe.each(EXAMPLES)('$name', ({ name, program, start }) => {
     expect(run.output()).toMatch(/^key_invalid: .*Invalid API key/)
   })
 })
+
+// What a follower did outlives it, in a database of its own.
+const FOLLOWERS = [
+  { name: 'follow.ts', program: '', start: importFollower },
+  { name: 'follow.py', program: 'python3', start: spawnFollower },
+  { name: 'follow.php', program: 'php', start: spawnFollower },
+]
+
+describe.each(FOLLOWERS)('$name', ({ name, program, start }) => {
+  test('credits each deposit once, over a network that fails, and goes on after it was stopped', async ({ skip }) => {
+    // A machine without Python or PHP can still develop guiche.
+    skip(program !== '' && !isHere(program), `${program} is not installed`)
+    const own = await createAccount(inject('guiche'), `${name}@example.com`)
+    const guiche = makeGuiche({ url, key: own })
+    const proxy = await startProxy(url)
+    const env = { GUICHE_URL: proxy.url, GUICHE_KEY: own }
+    const place = await makePlace(name)
+    const pay = async (value: number) => {
+      const { emv } = await guiche.deposits.create({ value })
+      const headers = { 'content-type': 'application/json' }
+      await fetch(`${bankUrl}/bank/pay`, { method: 'POST', headers, body: JSON.stringify({ emv }) })
+    }
+    await pay(10_00)
+    const first = start({ program, name, place, env })
+    await expect.poll(first.output).toMatch(/990 cents credited\n$/)
+    await first.stop()
+    await pay(20_00)
+    proxy.loseAnswers(1)
+    const [second, third] = [start({ program, name, place, env }), program && start({ program, name, place, env })]
+    const both = () => second.output() + (third ? third.output() : '')
+    await expect.poll(both).toContain('1980 cents credited\n')
+    await pay(30_00)
+    await expect.poll(both).toContain('2970 cents credited\n')
+    await second.stop()
+    if (third) await third.stop()
+    expect(both().match(/\d+ cents credited/g)).toEqual(['1980 cents credited', '2970 cents credited'])
+  })
+})
+
+test('the guide to following shows the examples as they are', () => {
+  const guide = readFileSync(new URL('../../docs/following.md', import.meta.url), 'utf8')
+  for (const { name } of FOLLOWERS) expect(guide).toContain(`\n${readFileSync(example(name), 'utf8')}\`\`\`\n`)
+})
+
+type Follow = { program: string; name: string; place: string; env: Env }
+
+/** A file for SQLite, or a new database beside that of the service. */
+async function makePlace(name: string): Promise<string> {
+  const { home } = inject('guiche')
+  if (!name.endsWith('.ts')) {
+    const folder = mkdtempSync(join(tmpdir(), 'guiche-follower-'))
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+    return join(folder, 'shop.db')
+  }
+  const { openEmbedded } = (await import(EMBEDDED)) as {
+    openEmbedded: (at: { home: string; say: () => void }) => Promise<{ databaseUrl: string; stop(): Promise<void> }>
+  }
+  const embedded = await openEmbedded({ home, say: () => {} })
+  onTestFinished(() => embedded.stop())
+  const pool = new Pool({ connectionString: embedded.databaseUrl })
+  await pool.query('create database shop')
+  await pool.end()
+  return embedded.databaseUrl.replace(/\/\w+(?=\?|$)/, '/shop')
+}
+
+function spawnFollower({ program, name, place, env }: Follow) {
+  const child = spawn(program, [example(name), place], {
+    env: { PATH: process.env['PATH'], ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const closed = once(child, 'close')
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()))
+  const stop = async () => {
+    child.kill('SIGKILL')
+    await closed
+  }
+  return { output: () => output, stop }
+}
+
+/** Runs the example in this process, and stops it by the listener that it adds for Ctrl-C. */
+function importFollower({ place, env }: Follow) {
+  for (const [variable, value] of Object.entries({ ...env, DATABASE_URL: place })) vi.stubEnv(variable, value)
+  const once = vi.spyOn(process, 'once')
+  const write = vi.spyOn(process.stdout, 'write').mockReturnValue(true)
+  vi.spyOn(console, 'error').mockReturnValue()
+  const ended = import('../examples/follow.ts')
+  const stop = async () => {
+    const [, interrupt] = once.mock.calls.findLast(([signal]) => signal === 'SIGINT')!
+    process.off('SIGINT', interrupt as () => void)
+    ;(interrupt as () => void)()
+    await ended
+    vi.unstubAllEnvs().restoreAllMocks().resetModules()
+  }
+  const printed = () => write.mock.calls.map(([text]) => String(text)).join('')
+  let last = ''
+  return { output: () => (last = printed() || last), stop }
+}
 
 type Start = { program: string; name: string; order: string; env: Env }
 
