@@ -7,6 +7,7 @@ import { ensureBuilt, ensureInstalled, ensureNode, root, run } from '../scripts/
 /** Titles for the names that do not explain themselves. */
 const TITLES = {
   many: 'many payments',
+  history: 'one history',
   hints: 'hints and queries',
   broken: 'broken on purpose',
   conformance: 'API Pix, and broken on purpose',
@@ -41,6 +42,7 @@ const proofs = {
   hints: ['prove/hints.mjs'],
   processes: ['prove/processes.mjs'],
   orders: ['prove/orders.mjs', ...(options.seed ? ['--seed', options.seed] : [])],
+  history: ['prove/history.mjs'],
   tamper: ['prove/tamper.mjs'],
   broken: ['prove/broken.mjs'],
   ...(options.openapi && {

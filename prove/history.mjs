@@ -1,0 +1,443 @@
+// Proves that every reader of an account's history gets every event once and in the same order. See prove/README.md.
+
+import { randomBytes } from 'node:crypto'
+import { setMaxListeners } from 'node:events'
+import { createRequire } from 'node:module'
+import { join, resolve } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { pathToFileURL } from 'node:url'
+import { parseArgs } from 'node:util'
+import { root } from '../scripts/bootstrap.mjs'
+import { proveClaims } from './claims.mjs'
+import { followHeads } from './history/heads.mjs'
+import { bearer, readStream, READER_WAYS, startReader } from './history/readers.mjs'
+import { makeService } from './money/service.mjs'
+
+const CLAIMS = {
+  once: 'each event has one position, and those of an account are 1, 2, 3 … without a gap',
+  same: 'every reader read the same bytes in the same order',
+  late: 'an event whose transaction stays open delays no other one, and comes to every reader when it is committed',
+  heads: 'each head is signed, and goes on from the one before it',
+  streams: 'each of 1,000 streams of one process got each event once',
+  audit: 'guiche audit finds no difference',
+}
+
+const { values: options } = parseArgs({
+  options: {
+    dist: { type: 'string' },
+    quick: { type: 'boolean', default: false },
+    help: { type: 'boolean', default: false },
+  },
+})
+if (options.help) {
+  console.log(`node prove/history.mjs [--quick] [--dist DIR]
+
+Writers and readers of 50 accounts, at three processes that are killed in turn, and their database too. Prints how long
+events take from their commit to a reader. About two minutes; --quick half a minute.
+
+Exit 0: all claims held. 1: a claim failed. 2: the proof could not run.`)
+  process.exit(0)
+}
+
+const ACCOUNTS = 50
+const WRITERS = 8
+const PROCESSES = 3
+const STREAMS = 1_000
+const TOLD_TO_EACH_STREAM = 5
+const OPENED_AT_ONCE = 50
+const KILL_EVERY_MS = 3_000
+const HEAD_EVERY_MS = 500
+const WRITE_EVERY_MS = 100
+const TELL_EVERY_MS = 250
+const TIMEOUT_MS = 15_000
+// The bank repeats a notification for half a minute, and then a sweep finds the payment.
+const BOOKED_WITHIN_MS = 60_000
+const READ_WITHIN_MS = options.quick ? 20_000 : 60_000
+const WHOLE_WITHIN_MS = 10 * 60_000
+const NAMED_MAX = 5
+const RATES = [100, 1_000]
+// One transaction for each 20 ms: two processors that also serve and read cannot commit a thousand times a second.
+const BATCH_MS = 20
+const LENGTHS = options.quick
+  ? { killForMs: 8_000, holdForMs: 5_000, measureForMs: 3_000 }
+  : { killForMs: 40_000, holdForMs: 30_000, measureForMs: 10_000 }
+
+const dist = resolve(options.dist ?? join(root, 'server/dist'))
+const env = { SECRET_KEY: randomBytes(32).toString('hex'), RECONCILE_SECONDS: '5', PENDING_MAX_PER_ACCOUNT: '0' }
+const load = (path) => import(pathToFileURL(join(dist, path)).href)
+const noted = new Map()
+let bank
+let services
+let accounts
+let database
+let breach
+await proveClaims({ name: 'history', claims: CLAIMS, prove, env, withinMs: WHOLE_WITHIN_MS, dist: options.dist })
+
+async function prove({ service, home, note, ...parts }) {
+  bank = parts.bank
+  breach = (claim) => (text) => {
+    noted.set(claim, (noted.get(claim) ?? 0) + 1)
+    if (noted.get(claim) <= NAMED_MAX) note(claim, text)
+  }
+  services = await startServices(service, home)
+  database = await openDatabase(home)
+  accounts = await makeAccounts()
+  const { makeGuiche } = await import(pathToFileURL(join(dist, '../sdk/dist/client.js')).href)
+  const readers = startReaders(makeGuiche)
+  const heads = startHeads()
+  const writers = startWriters()
+  console.log(`${WRITERS} writers and ${readers.all.length} readers of ${ACCOUNTS} accounts, at ${PROCESSES} processes`)
+  const kills = await killInTurn()
+  await holdAnEvent(readers.all)
+  const paid = await writers.stop()
+  await untilPositions(paid)
+  await judgeReaders(readers)
+  await heads.stop()
+  // Figures of a service that is broken would tell nothing.
+  if (noted.size === 0) for (const rate of RATES) await measure(rate)
+  await judgeStreams()
+  const events = await judgePositions()
+  console.log(
+    `${events} events, ${paid} payments, ${kills.processes} processes and ${kills.databases} databases killed, ${heads.count()} heads`,
+  )
+  const audit = await services[0].command('audit', '--json')
+  if (audit.code !== 0) note('audit', `it exited with ${audit.code}: ${audit.stdout} ${audit.stderr}`.slice(0, 2_000))
+  await database.close()
+  await Promise.all(services.slice(1).map((other) => other.close()))
+}
+
+// ---- The service, its accounts and its events ----
+
+/** Processes of one home: whichever notices that their database died starts it again. */
+async function startServices(first, home) {
+  await first.start()
+  const shared = { ...env, PROVIDER_SANDBOX_URL: bank.url, RATE_LIMIT_PER_SECOND: '0', PUBLIC_URL: first.url }
+  const ended = (text) => console.log(`a process: ${text}`)
+  const make = () => makeService({ dist, home, clock: { laterMs: 0 }, env: shared, ended })
+  const others = await Promise.all(Array.from({ length: PROCESSES - 1 }, make))
+  await Promise.all(others.map((other) => other.start()))
+  return [first, ...others]
+}
+
+async function openDatabase(home) {
+  const [{ openEmbedded }, { makePool }, { transact }, { insertEvents, eventBody }, { newUuid7 }] = await Promise.all(
+    ['db/embedded/server.js', 'db/pool.js', 'db/tx.js', 'domain/webhooks/events.js', 'base/ids.js'].map(load),
+  )
+  const pg = createRequire(join(dist, 'cli.js'))('pg')
+  const silent = { debug() {}, info() {}, warn() {}, error() {} }
+  const embedded = await openEmbedded({ home, say: () => undefined })
+  const pool = makePool(embedded.databaseUrl, silent)
+  const makeEvents = (ids) => {
+    const createdAt = new Date()
+    return ids.map((accountId) => {
+      const event = { kind: 'WEBHOOK_TEST', accountId, subjectId: newUuid7(createdAt), createdAt }
+      return { ...event, data: { message: 'guiche can reach this address. Nothing was paid.' } }
+    })
+  }
+  return {
+    rows: async (sql, params) => (await pool.query(sql, params)).rows,
+    transact: (work) => transact(pool, work),
+    /** Writes one event for each of the accounts, in one transaction. Returns their bodies. */
+    async tell(ids) {
+      const events = makeEvents(ids)
+      await transact(pool, (tx) => insertEvents(tx, events[0].createdAt, events))
+      return events.map(eventBody)
+    },
+    /** Writes an event, and commits it later. */
+    async hold(id) {
+      const client = new pg.Client({ connectionString: embedded.databaseUrl })
+      await client.connect()
+      await client.query('begin')
+      const events = makeEvents([id])
+      await insertEvents({ run: (sql, values) => client.query(sql, values) }, events[0].createdAt, events)
+      const commit = async () => {
+        await client.query('commit')
+        await client.end()
+      }
+      return { body: eventBody(events[0]), commit }
+    },
+    async close() {
+      await pool.end()
+      await embedded.stop()
+    },
+  }
+}
+
+async function makeAccounts() {
+  const [{ makeAccount }, { createKey }] = await Promise.all(
+    ['domain/accounts/accounts.js', 'domain/accounts/api-keys.js'].map(load),
+  )
+  const actor = { kind: 'console', name: 'prove' }
+  const made = []
+  for (let number = 0; number < ACCOUNTS; number++) {
+    const holder = { email: `${number}@loja.example`, name: `Loja ${number}`, passwordHash: 'none' }
+    made.push(
+      await database.transact(async (tx) => {
+        const id = await makeAccount(tx, new Date(), holder, actor)
+        const key = { accountId: id, name: 'prove', scopes: ['deposits:write', 'events:read'], expiresAt: null }
+        return { number, id, key: (await createKey(tx, new Date(), 'test', key, actor)).text }
+      }),
+    )
+  }
+  return made
+}
+
+/** Request deposits, and pay each that is answered. `stop` returns how many were paid. */
+function startWriters() {
+  const over = new AbortController()
+  let paid = 0
+  const write = async () => {
+    while (!over.signal.aborted) {
+      const [{ url }, account] = [anyOf(services), anyOf(accounts)]
+      const headers = { ...bearer(account), 'content-type': 'application/json' }
+      const init = { method: 'POST', headers, body: '{"value":5000}', signal: AbortSignal.timeout(TIMEOUT_MS) }
+      const answer = await fetch(`${url}/api/deposit`, init)
+        .then((response) => response.json())
+        .catch(() => ({}))
+      if (answer.success && (await bank.pay({ emv: answer.charge.emv }))) paid++
+      await sleep(WRITE_EVERY_MS)
+    }
+  }
+  const writing = Promise.all(Array.from({ length: WRITERS }, write))
+  return {
+    async stop() {
+      over.abort()
+      await writing
+      return paid
+    },
+  }
+}
+
+function startReaders(makeGuiche) {
+  const stopping = makeStop()
+  const urls = services.map(({ url }) => url)
+  const all = accounts.flatMap((account) =>
+    READER_WAYS.map((way) => {
+      const arrivals = new Map()
+      const told = (_, body) => void arrivals.set(body, performance.now())
+      const signal = stopping.signal
+      const reader = startReader(way, { account, urls, makeGuiche, breach: breach('same'), signal, told })
+      return { ...reader, arrivals }
+    }),
+  )
+  const stop = async () => {
+    stopping.abort()
+    await Promise.all(all.map(({ ended }) => ended))
+  }
+  return { all, stop }
+}
+
+/** Asks the processes in turn for the head, with the proof that it goes on from the one before. */
+function startHeads() {
+  const heads = followHeads(breach('heads'))
+  const over = new AbortController()
+  const follow = async () => {
+    for (let turn = 0; !over.signal.aborted; turn++) {
+      const since = heads.since()
+      const url = `${services[turn % PROCESSES].url}/api/events/head${since === undefined ? '' : `?since=${since}`}`
+      const init = { headers: bearer(accounts[0]), signal: AbortSignal.timeout(TIMEOUT_MS) }
+      const answer = await fetch(url, init).catch(() => undefined)
+      if (answer?.ok) heads.take(await answer.json(), since)
+      else if (answer?.status === 400) breach('heads')(`the head is smaller than ${since}: ${await answer.text()}`)
+      await sleep(HEAD_EVERY_MS)
+    }
+  }
+  const following = follow()
+  return {
+    count: () => heads.count,
+    async stop() {
+      over.abort()
+      await following
+      if (heads.count === 0) breach('heads')('no head was answered')
+    },
+  }
+}
+
+async function killInTurn() {
+  const kills = { processes: 0, databases: 0 }
+  const starting = []
+  const until = performance.now() + LENGTHS.killForMs
+  for (let turn = 0; performance.now() < until; turn++) {
+    await sleep(KILL_EVERY_MS)
+    const service = services[turn % PROCESSES]
+    if (turn % 4 === 1) {
+      service.killDatabase()
+      kills.databases++
+    }
+    await service.kill()
+    kills.processes++
+    starting.push(service.start())
+  }
+  await Promise.all(starting)
+  return kills
+}
+
+/** While a transaction is open that has written an event, the events of others must not wait for it. */
+async function holdAnEvent(readers) {
+  const [account] = accounts
+  const held = await database.hold(account.id)
+  const others = []
+  const until = performance.now() + LENGTHS.holdForMs
+  while (performance.now() < until) {
+    const [body] = await database.tell([account.id])
+    others.push({ body, at: performance.now() })
+    await sleep(TELL_EVERY_MS)
+  }
+  const committed = performance.now()
+  await held.commit()
+  const isRead = () => readers.every((reader) => reader.account !== account || reader.arrivals.has(held.body))
+  if (!(await within(READ_WITHIN_MS, isRead))) return breach('late')('the event that was held never came')
+  // Those of the second half may still be on their way, to a reader that waits after a failure.
+  const early = others.filter(({ at }) => at < committed - LENGTHS.holdForMs / 2)
+  for (const { way, arrivals } of readers.filter((reader) => reader.account === account)) {
+    if (arrivals.get(held.body) < committed) breach('late')(`${way} read the event before its commit`)
+    const delayed = early.filter(({ body }) => !(arrivals.get(body) < committed))
+    if (delayed.length > 0) breach('late')(`${way} got ${delayed.length} of ${early.length} events only after that one`)
+  }
+}
+
+// ---- What must hold ----
+
+async function untilPositions(paid) {
+  const isBooked = async () => {
+    const [{ told, waiting }] = await database.rows(
+      `select (select count(*) from events where kind = 'DEPOSIT_ASSET_SUCCESS')::int as told,
+         (select count(*) from unnumbered where event_id is not null)::int as waiting`,
+    )
+    return told >= paid && waiting === 0
+  }
+  if (!(await within(BOOKED_WITHIN_MS, isBooked)))
+    breach('once')('after a minute some payments have no event, or no position')
+}
+
+/** The bodies of each account in the order of their positions, by SQL. */
+async function readHistories() {
+  const rows = await database.rows(
+    `select h.account_id as id, array_agg(e.body order by h.position) as bodies
+     from history h join events e on e.id = h.event_id group by h.account_id`,
+  )
+  return new Map(rows.map(({ id, bodies }) => [id, bodies]))
+}
+
+async function judgeReaders({ all, stop }) {
+  const histories = await readHistories()
+  const bodiesOf = ({ account }) => histories.get(account.id) ?? []
+  await within(READ_WITHIN_MS, () => all.every((reader) => reader.read.length >= bodiesOf(reader).length))
+  await stop()
+  for (const reader of all) {
+    const bodies = bodiesOf(reader)
+    const first = bodies.findIndex((body, place) => reader.read[place] !== body)
+    const { way, read, account } = reader
+    if (first >= 0 || read.length !== bodies.length)
+      breach('same')(
+        `${way} of account ${account.number} read ${read.length} of ${bodies.length} events, equal up to ${first}`,
+      )
+  }
+}
+
+async function judgePositions() {
+  const lacking = await database.rows(
+    `select e.id from events e left join history h on h.event_id = e.id where h.event_id is null`,
+  )
+  if (lacking.length > 0) breach('once')(`${lacking.length} events have no position`)
+  const gaps = await database.rows(
+    `select account_id, count(*)::int as events, max(position)::int as last from history
+     group by account_id having count(*) <> max(position) or min(position) <> 1`,
+  )
+  for (const { account_id: id, events, last } of gaps)
+    breach('once')(`${id} has ${events} events up to position ${last}`)
+  return (await database.rows('select count(*)::int as count from events'))[0].count
+}
+
+async function lastPositions() {
+  const rows = await database.rows('select account_id as id, max(position) as last from history group by account_id')
+  const known = new Map(rows.map(({ id, last }) => [id, String(last)]))
+  return new Map(accounts.map(({ id }) => [id, known.get(id) ?? '0']))
+}
+
+/** From the answer to the commit of the writer, to the event at a reader of a stream in the same process. */
+async function measure(rate) {
+  const last = await lastPositions()
+  const stopping = makeStop()
+  const arrivals = new Map()
+  const take = (_, body) => void arrivals.set(body, performance.now())
+  for (const account of accounts)
+    await openStream({ account, after: last.get(account.id), take, signal: stopping.signal })
+  const commits = new Map()
+  const writing = []
+  const began = performance.now()
+  for (let batch = 0; batch < LENGTHS.measureForMs / BATCH_MS; batch++) {
+    await sleep(Math.max(0, began + batch * BATCH_MS - performance.now()))
+    const ids = Array.from({ length: (rate * BATCH_MS) / 1000 }, () => anyOf(accounts).id)
+    const commit = async () => {
+      const bodies = await database.tell(ids)
+      const at = performance.now()
+      for (const body of bodies) commits.set(body, at)
+    }
+    writing.push(commit())
+  }
+  await Promise.all(writing)
+  const perSecond = Math.round((commits.size * 1000) / (performance.now() - began))
+  if (!(await within(READ_WITHIN_MS, () => arrivals.size >= commits.size))) breach('same')('a stream lacks events')
+  stopping.abort()
+  const took = [...commits].map(([body, at]) => Math.max(0, arrivals.get(body) - at)).toSorted((a, b) => a - b)
+  const quantile = (part) => Math.round(took[Math.floor((took.length - 1) * part)])
+  console.log(
+    `${perSecond} events a second: from commit to reader ${quantile(0.5)} ms (p50), ${quantile(0.99)} ms (p99)`,
+  )
+}
+
+async function judgeStreams() {
+  const last = await lastPositions()
+  const stopping = makeStop()
+  const streams = Array.from({ length: STREAMS }, (_, number) => {
+    const [account, read] = [accounts[number % ACCOUNTS], []]
+    return {
+      account,
+      read,
+      after: last.get(account.id),
+      take: (_at, body) => void read.push(body),
+      signal: stopping.signal,
+    }
+  })
+  for (let opened = 0; opened < STREAMS; opened += OPENED_AT_ONCE)
+    await Promise.all(streams.slice(opened, opened + OPENED_AT_ONCE).map(openStream))
+  for (let turn = 0; turn < TOLD_TO_EACH_STREAM; turn++) await database.tell(accounts.map(({ id }) => id))
+  await within(READ_WITHIN_MS, () => streams.every(({ read }) => read.length >= TOLD_TO_EACH_STREAM))
+  stopping.abort()
+  const histories = await readHistories()
+  const wrong = streams.filter(({ account, read }) => {
+    const told = histories.get(account.id).slice(-TOLD_TO_EACH_STREAM)
+    return read.length !== told.length || told.some((body, place) => read[place] !== body)
+  })
+  if (wrong.length > 0)
+    breach('streams')(`${wrong.length} of ${STREAMS} streams read ${wrong[0].read.length} events, or others`)
+  console.log(`${STREAMS} streams at one process, ${TOLD_TO_EACH_STREAM} events for each`)
+}
+
+/** Resolves when the stream is admitted. It goes on until the signal. */
+function openStream(stream) {
+  return new Promise((resolve, reject) => {
+    readStream({ url: services[0].url, ...stream, opened: resolve }).catch(reject)
+  })
+}
+
+function makeStop() {
+  const stopping = new AbortController()
+  // Hundreds of requests listen to it.
+  setMaxListeners(0, stopping.signal)
+  return stopping
+}
+
+async function within(ms, isDone) {
+  const until = performance.now() + ms
+  while (!(await isDone())) {
+    if (performance.now() > until) return false
+    await sleep(100)
+  }
+  return true
+}
+
+function anyOf(items) {
+  return items[Math.floor(Math.random() * items.length)]
+}
