@@ -20,7 +20,9 @@ export type Schema = {
   additionalProperties?: Schema | boolean
 }
 const PIECEMEAL = ['text/event-stream', 'application/jsonl'] as const
-type Content = { content: Partial<Record<'application/json' | 'text/plain' | (typeof PIECEMEAL)[number], { schema: Schema }>> }
+type Content = {
+  content: Partial<Record<'application/json' | 'text/plain' | (typeof PIECEMEAL)[number], { schema: Schema }>>
+}
 type Operation = {
   operationId: string
   summary: string

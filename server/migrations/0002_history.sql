@@ -1,5 +1,5 @@
--- One history for each account, and one for the operators: its events, or the lines of the audit log, numbered 1, 2, 3 …
--- without a gap, and sealed as the leaves of one Merkle tree. See docs/decisions/0039-one-history.md.
+-- One history for each account, and one for the operators: its events, or the lines of the audit log, numbered 1, 2,
+-- 3 … without a gap, and sealed as the leaves of one Merkle tree. See docs/decisions/0039-one-history.md.
 
 -- The name of the history that positions belong to. A restore that lost events begins another one: the newest counts.
 create table histories (
@@ -51,8 +51,8 @@ create trigger history_fixed before update on history for each row
   execute function refuse_change();
 
 -- The right edge of the tree after each batch: one hash for each set bit of the size, largest subtree first. A row for
--- each batch and no row that changes: while an old snapshot is open, PostgreSQL would keep all versions of that one, and
--- search through them.
+-- each batch and no row that changes: while an old snapshot is open, PostgreSQL would keep all versions of that one,
+-- and search through them.
 create table history_edges (
   size bigint primary key check (size >= 0),
   edge bytea not null check (length(edge) % 32 = 0)

@@ -35,7 +35,7 @@ async function ask(w: World, { key }: TestAccount, path: string) {
 
 async function readPage(w: World, account: TestAccount, query: string): Promise<Page> {
   const answer = await ask(w, account, `/api/events?${query}`)
-  expect(answer.statusCode, answer.body).toBe(200)
+  expect(answer.statusCode).toBe(200)
   return answer.json()
 }
 
@@ -58,7 +58,7 @@ test('a reader gets every event of the account once, in order, a page at a time'
   }
   expect(read.map(({ position }) => position)).toEqual(told.map((_, place) => place + 1))
   // The exact bytes that webhooks get.
-  expect(read.map(({ position: _, ...event }) => JSON.stringify(event))).toEqual(told)
+  expect(read.map((event) => JSON.stringify({ ...event, position: undefined }))).toEqual(told)
 })
 
 test('a reader who waits is answered as soon as an event has a position, and with none when the time is over', async () => {

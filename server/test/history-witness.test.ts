@@ -111,9 +111,11 @@ async function startWitness() {
     return [200, `— ${name} ${Buffer.concat([id, time, signature]).toString('base64')}\n`]
   }
 
-  const server = createServer(async (request, response) => {
-    const [status, text] = request.url === '/add-checkpoint' ? answer(await read(request)) : [404, '']
-    response.writeHead(status).end(text)
+  const server = createServer((request, response) => {
+    void read(request).then((body) => {
+      const [status, text] = request.url === '/add-checkpoint' ? answer(body) : [404, '']
+      response.writeHead(status).end(text)
+    })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => void server.close())

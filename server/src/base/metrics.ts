@@ -15,7 +15,7 @@ export function makeMetrics() {
   const read = makeRead(make)
   const forgetRead = () => Object.values(read).forEach(forget)
   forgetRead()
-  return { registry, ...makeCounted(make), ...makeOwn(make), ...read, forgetRead }
+  return { registry, ...makeCounted(make), ...makeAlarms(make), ...makeOwn(make), ...read, forgetRead }
 }
 
 /** A gauge without labels has the value 0 after its reset, and 0 free bytes would be an alarm. */
@@ -30,6 +30,20 @@ export function measureProcess({ registry }: Metrics): void {
   collectDefaultMetrics({ register: registry })
   // Gauges whose names promise a counter.
   for (const what of ['handles', 'requests', 'resources']) registry.removeSingleMetric(`nodejs_active_${what}_total`)
+}
+
+/** Above zero, somebody changed the database, or it lost something. */
+function makeAlarms({ counter }: Makers) {
+  return {
+    historiesBegun: counter(
+      'guiche_histories_begun_total',
+      'Histories that began because the database lacked positions that were known: events were lost.',
+    ),
+    alteredCodes: counter(
+      'guiche_altered_codes_total',
+      'Codes of charges that were altered in the database, and were asked for and not shown.',
+    ),
+  }
 }
 
 function makeCounted({ counter, timing }: Makers) {
@@ -54,14 +68,6 @@ function makeCounted({ counter, timing }: Makers) {
       'Requests with X-Forwarded-For or Forwarded, which is not read without TRUST_PROXY.',
     ),
     signIns: counter('guiche_sign_ins_total', 'Tries to sign in, second steps and sign-outs.', 'outcome'),
-    historiesBegun: counter(
-      'guiche_histories_begun_total',
-      'Histories that began because the database lacked positions that were known: events were lost.',
-    ),
-    alteredCodes: counter(
-      'guiche_altered_codes_total',
-      'Codes of charges that were altered in the database, and were asked for and not shown.',
-    ),
     exceptionsOpened: counter('guiche_exceptions_opened_total', 'Exceptions that were opened.', 'kind'),
     providerSeconds: timing(
       'guiche_provider_call_duration_seconds',

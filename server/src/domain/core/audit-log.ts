@@ -69,7 +69,7 @@ export type AuditAction = (typeof AUDIT_ACTIONS)[number]
 
 export const IS_SIGN_IN = `action in (${SIGN_IN_ACTIONS.map((action) => `'${action}'`).join(', ')})`
 
-/** Lines that privacy lets us erase, as the trigger audit_log_kept allows; those of an account only when it is erased. */
+/** Lines that privacy lets us erase, as the trigger audit_log_kept allows. Those of an account go when it is erased. */
 export const IS_PERSONAL = `(${IS_SIGN_IN} or action in ('account.created', 'key.created', 'key.revoked', 'webhook.created',
   'webhook.changed', 'webhook.deleted', 'webhook.disabled', 'webhook.secret_rotated'))`
 

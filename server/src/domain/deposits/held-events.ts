@@ -4,8 +4,7 @@ import type { Tx } from '../../db/tx.ts'
 import type { Resolution } from '../exceptions/exception-states.ts'
 import { DEPOSIT_HELD, DEPOSIT_RELEASED, type HeldReason, type Released } from '../webhooks/deposit-event-kinds.ts'
 import { dataOf, type EventCharge, type WithMetadata } from '../webhooks/event-fields.ts'
-import { derivedSubject } from '../webhooks/event-subjects.ts'
-import { insertEvents, type NewEvent } from '../webhooks/events.ts'
+import { derivedSubject, insertEvents, type NewEvent } from '../webhooks/events.ts'
 
 // What account holders are told of held payments. A payment is held and released once, and both events have its
 // subject. It follows from the endToEndId, so a payment that a restored backup lacks is told under the same name.

@@ -36,7 +36,7 @@ export async function* exportHistory(core: Core, accountId: string): AsyncGenera
     format: 'guiche-history-1',
     historyId,
     accountId,
-    keys: verifierKeys(core, historyId),
+    keys: verifierKeys(core.settings, historyId),
     checkpoint: note,
   }
   yield lines([header])

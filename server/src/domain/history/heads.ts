@@ -1,12 +1,13 @@
 import { checkpointText, parseCheckpoint, signNote, verifierKey, type Checkpoint } from '../../base/signed-note.ts'
 import { queryOne, transact, type Tx } from '../../db/tx.ts'
 import type { Core } from '../core/core.ts'
+import type { Settings } from '../core/settings.ts'
 import { isConsistent, rootOf, type Hash } from './merkle.ts'
 import { beginHistory, edgeOf, LOST } from './number-pending.ts'
-import { readConsistency } from './stored-tree.ts'
+import { MissingLeaves, readConsistency } from './stored-tree.ts'
 
-// A head is the signed root of the tree at a size. It is shown only when it is stored and kept outside the database, and
-// it is signed only if it goes on from the heads before it: two heads of one history never contradict each other.
+// A head is the signed root of the tree at a size. It is shown only when it is stored and kept outside the database,
+// and it is signed only if it goes on from the heads before it: two heads of one history never contradict each other.
 
 export type Head = { historyId: string; size: number; root: Hash; note: string; signedAt: Date }
 
@@ -15,35 +16,40 @@ const SIGNING_LOCK = 4_782_116
 const SIGN_EVERY_MS = 1_000
 
 /** The name of a log and of its key. A new history is another log, whose heads contradict nobody. */
-export function originOf(core: Core, historyId: string): string {
-  return `${new URL(core.settings.publicUrl).host}/${historyId}`
+export function originOf({ publicUrl }: Pick<Settings, 'publicUrl'>, historyId: string): string {
+  return `${new URL(publicUrl).host}/${historyId}`
 }
 
 /** What verifiers are configured with: one key for each SECRET_KEY. The first signs, and so do all others. */
-export function verifierKeys(core: Core, historyId: string): string[] {
-  return core.settings.headKeys(originOf(core, historyId)).map(verifierKey)
+export function verifierKeys(settings: Pick<Settings, 'publicUrl' | 'headKeys'>, historyId: string): string[] {
+  return settings.headKeys(originOf(settings, historyId)).map(verifierKey)
 }
 
 export const CURRENT_HISTORY = `select replace(id::text, '-', '') as "historyId" from histories order by number desc limit 1`
 
-export async function readHistoryId(core: Core): Promise<string> {
-  return (await queryOne<{ historyId: string }>(core.pool, CURRENT_HISTORY)).historyId
-}
-
-/** The newest head, if it has more than `leaf`; otherwise a new one, which has all positions that are given now. */
+/**
+ * The newest head, if it has more than `leaf`; otherwise a new one, which has all positions that are given now. Begins
+ * another history if the database does not go on from a head that was signed before.
+ */
 export async function signHead(core: Core, { leaf = 0 }: { leaf?: number } = {}): Promise<Head> {
-  const newest = await queryOne<StoredHead & { now: Date }>(core.pool, NEWEST)
+  const { settings } = core
+  const outside = parseCheckpoint((await settings.outsideHeads.newest()) ?? '')
+  const newest = await queryOne<StoredHead>(core.pool, NEWEST)
   const isRecent = newest.note !== null && core.now().getTime() - newest.signedAt!.getTime() < SIGN_EVERY_MS
-  if (newest.note !== null && newest.size! > leaf && (isRecent || newest.size === newest.treeSize))
+  const isBehind = isAhead(outside, newest)
+  if (newest.note !== null && newest.size! > leaf && !isBehind && (isRecent || newest.size === newest.treeSize))
     return headOf(newest)
-  const outside = parseCheckpoint((await core.settings.outsideHeads.newest()) ?? '')
-  const { head, hasBegun } = await transact(core.pool, (tx) => signIn(tx, core, outside))
+  const { head, hasBegun } = await transact(core.pool, (tx) => signIn(tx, core.now(), settings, outside))
   if (hasBegun) {
     core.metrics.historiesBegun.inc()
     core.log.error({ historyId: head.historyId }, `${LOST}, or others: a new history began`)
   }
   await keepOutside(core, head)
   return head
+}
+
+function isAhead(outside: Checkpoint | undefined, { historyId, treeSize }: StoredHead): boolean {
+  return outside !== undefined && outside.origin.endsWith(`/${historyId}`) && outside.size > treeSize
 }
 
 /** Without a place to keep it, the database alone guards the heads. */
@@ -80,24 +86,30 @@ function headOf({ historyId, size, root, note, signedAt }: StoredHead): Head {
   return { historyId, size: size!, root: root!, note: note!, signedAt: signedAt! }
 }
 
-async function signIn(tx: Tx, core: Core, outside: Checkpoint | undefined): Promise<{ head: Head; hasBegun: boolean }> {
+async function signIn(
+  tx: Tx,
+  now: Date,
+  settings: Pick<Settings, 'publicUrl' | 'headKeys'>,
+  outside: Checkpoint | undefined,
+): Promise<{ head: Head; hasBegun: boolean }> {
   await tx.run('select pg_advisory_xact_lock($1)', [SIGNING_LOCK])
   let newest = await tx.one<StoredHead>(NEWEST)
-  if (newest.note !== null && newest.size === newest.treeSize) return { head: headOf(newest), hasBegun: false }
+  if (newest.note !== null && newest.size === newest.treeSize && !isAhead(outside, newest))
+    return { head: headOf(newest), hasBegun: false }
   const edge = edgeOf({ size: newest.treeSize, edge: newest.edge })
   const tree = { size: edge.size, root: rootOf(edge) }
   const known = [
     ...(newest.note === null ? [] : [{ size: newest.size!, root: newest.root! }]),
-    ...(outside?.origin === originOf(core, newest.historyId) ? [outside] : []),
+    ...(outside?.origin.endsWith(`/${newest.historyId}`) ? [outside] : []),
   ]
   const hasBegun = !(await goesOn(tx, known, tree))
   if (hasBegun) {
-    await beginHistory(tx, core.now(), LOST)
+    await beginHistory(tx, now, LOST)
     newest = await tx.one<StoredHead>(NEWEST)
   }
-  const origin = originOf(core, newest.historyId)
-  const note = signNote(checkpointText({ origin, ...tree }), core.settings.headKeys(origin))
-  const head = { historyId: newest.historyId, ...tree, note, signedAt: core.now() }
+  const origin = originOf(settings, newest.historyId)
+  const note = signNote(checkpointText({ origin, ...tree }), settings.headKeys(origin))
+  const head = { historyId: newest.historyId, ...tree, note, signedAt: now }
   await tx.run('insert into history_heads (history_id, size, root, note, signed_at) values ($1, $2, $3, $4, $5)', [
     head.historyId,
     head.size,
@@ -113,7 +125,12 @@ type Tree = { size: number; root: Hash }
 async function goesOn(tx: Tx, known: Tree[], tree: Tree): Promise<boolean> {
   for (const older of known) {
     if (older.size > tree.size) return false
-    if (!isConsistent(older, tree, await readConsistency(tx, older.size, tree.size))) return false
+    const proof = await readConsistency(tx, older.size, tree.size).catch(undefinedIfMissing)
+    if (!proof || !isConsistent(older, tree, proof)) return false
   }
   return true
+}
+
+function undefinedIfMissing(error: unknown): undefined {
+  if (!(error instanceof MissingLeaves)) throw error
 }

@@ -2,7 +2,10 @@ import { prepared } from '../../db/prepared.ts'
 import { query } from '../../db/tx.ts'
 import type { Core } from '../core/core.ts'
 import { CURRENT_HISTORY } from './heads.ts'
-import type { Reading, Told } from './read-history.ts'
+
+/** An event with its place in its account's history. `body` is the exact text that webhooks get. */
+export type Told = { position: number; body: string }
+export type Reading = { accountId: string; after: number; limit: number }
 
 /** Tells the readers of this process what gets a position. One query serves all of them. */
 export type HistoryFeed = {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 
-// The tree of RFC 6962, section 2.1. Leaves are counted from 0. A subtree of level n is complete: it has 2^n leaves, and
-// its index counts the subtrees of its level.
+// The tree of RFC 6962, section 2.1. Leaves are counted from 0. A subtree of level n is complete: it has 2^n leaves,
+// and its index counts the subtrees of its level.
 
 export type Hash = Buffer
 

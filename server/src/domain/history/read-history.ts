@@ -3,10 +3,7 @@ import { prepared } from '../../db/prepared.ts'
 import { query } from '../../db/tx.ts'
 import type { Core } from '../core/core.ts'
 import { CURRENT_HISTORY } from './heads.ts'
-import type { HistoryFeed } from './history-feed.ts'
-
-/** An event with its place in its account's history. `body` is the exact text that webhooks get. */
-export type Told = { position: number; body: string }
+import type { HistoryFeed, Reading, Told } from './history-feed.ts'
 
 export type HistoryCursor = { historyId: string | undefined; position: number }
 
@@ -19,8 +16,6 @@ export function parseHistoryCursor(text: string): HistoryCursor | undefined {
 export function historyCursor(historyId: string, position: number): string {
   return `${historyId}.${position}`
 }
-
-export type Reading = { accountId: string; after: number; limit: number }
 
 const READ = prepared(`
   select h.position, e.body from history h join events e on e.id = h.event_id

@@ -31,8 +31,8 @@ export async function readHead(
   return {
     historyId: head.historyId,
     position,
-    origin: originOf(core, head.historyId),
-    keys: verifierKeys(core, head.historyId),
+    origin: originOf(core.settings, head.historyId),
+    keys: verifierKeys(core.settings, head.historyId),
     size: head.size,
     root: head.root.toString('base64'),
     checkpoint: head.note,

@@ -6,6 +6,13 @@ import { hashesOf, leafHashOf, STORED_LEVELS } from './number-pending.ts'
 
 type Reads = Pick<Tx, 'rows'>
 
+/** Somebody removed rows of the history: a service never does. */
+export class MissingLeaves extends Error {
+  constructor(from: number, to: number) {
+    super(`The history lacks leaves between ${from} and ${to}`)
+  }
+}
+
 /** A run of stored hashes of one level: leaves are those of level 0. */
 type Run = { level: number; from: number; to: number }
 
@@ -62,8 +69,7 @@ async function readRuns(db: Reads, runs: Run[]): Promise<Hash[][]> {
   await read(READ_NODES, nodes, [...bounds(nodes), nodes.map(({ level }) => level)])
   return runs.map((run) => {
     const hashes = found.get(run)!
-    if (hashes.length !== run.to - run.from)
-      throw new Error(`The history lacks leaves between ${run.from * 2 ** run.level} and ${run.to * 2 ** run.level}`)
+    if (hashes.length !== run.to - run.from) throw new MissingLeaves(run.from * 2 ** run.level, run.to * 2 ** run.level)
     return hashes
   })
 }

@@ -2,8 +2,7 @@ import type { Cents } from '../../base/money.ts'
 import type { Tx } from '../../db/tx.ts'
 import { CHARGE_COLUMNS, type StoredCharge } from '../deposits/charge-reads.ts'
 import { dataOf } from '../webhooks/event-fields.ts'
-import { derivedSubject } from '../webhooks/event-subjects.ts'
-import { insertEvents } from '../webhooks/events.ts'
+import { derivedSubject, insertEvents } from '../webhooks/events.ts'
 import { DEPOSIT_REFUNDED, REFUND_FAILED, type RefundFailure } from '../webhooks/refund-event-kinds.ts'
 
 export type DoneRefund = {

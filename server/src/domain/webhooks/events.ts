@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { Fault } from '../../base/fault.ts'
 import { hexFromUuid, newUuid7 } from '../../base/ids.ts'
 import { unnestOf, valuesOf, type Columns } from '../../db/insert-rows.ts'
@@ -82,4 +83,9 @@ export function eventBody(event: NewEvent): string {
 export function nameInBody(body: string): string {
   const start = '{"id":"'.length
   return body.slice(start, body.indexOf('"', start))
+}
+
+/** A subject that follows from what is known outside of our database, so that it is the same after a loss. */
+export function derivedSubject(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 32)
 }

@@ -15,8 +15,8 @@ import {
   readHistory,
   readOrWait,
   type HistoryCursor,
-  type Told,
 } from '../../domain/history/read-history.ts'
+import type { Told } from '../../domain/history/history-feed.ts'
 import { describeOperations, integerParameter, response, type Api } from '../server/schemas.ts'
 import { beginEvents, type Streams } from '../server/streams.ts'
 
@@ -82,7 +82,7 @@ export function logRoutes(app: Api, ctx: Context): void {
   })
 }
 
-/** What GET /api/events answers with `after`. The events are the exact texts that webhooks get, with their positions. */
+/** What GET /api/events answers with `after`. Events are the exact texts that webhooks get, with their positions. */
 export async function readPage(
   ctx: Context,
   { accountId, after, limit, waitSeconds }: { accountId: string; after: string; limit: number; waitSeconds: number },

@@ -4,7 +4,7 @@ import { Fault } from '../../base/fault.ts'
 
 /** Counts the answers that stay open, also for each owner, and ends them when the service stops. */
 export type Streams = {
-  /** The place is free again when the response ends, for whatever reason. The signal is aborted then, or at the stop. */
+  /** The place is free again when the response ends, for whatever reason. The signal is aborted then, or at a stop. */
   admit(raw: ServerResponse, owner: string): AbortSignal
   endAll(): void
 }
