@@ -128,6 +128,7 @@ test('a charge that expires or is canceled is told once, also when two find out 
     externalId: index === 0 ? 'order-1' : null,
     value: 50_00,
     expiresAt: '2026-03-02T13:00:00.000Z',
+    metadata: null,
   })
   expect(await told()).toEqual([
     ['DEPOSIT_EXPIRED', { ...facts(0), status: 'EXPIRED' }],
@@ -176,6 +177,7 @@ test('each payment that completes nothing is told as held once, with its reason,
   expect(held[0]).toEqual([
     'DEPOSIT_HELD',
     {
+      metadata: null,
       transactionId: underpaid.id,
       paymentLinkId: underpaid.paymentLinkId,
       externalId: 'order-1',
@@ -255,7 +257,8 @@ test('the decision about a held payment is told once, when it has its effect, wi
     await hearOf(w, endToEndId)
     const { id } = await resolve(w, way)
     await expect(resolveException(w.ctx, OPERATOR, id, way, 'again')).rejects.toThrow('already resolved')
-    const about = { transactionId: charge.id, paymentLinkId: charge.paymentLinkId, externalId: null }
+    const { id: transactionId, paymentLinkId } = charge
+    const about = { transactionId, paymentLinkId, externalId: null, metadata: null }
     released.push({ ...about, endToEndId, receivedValue: 40_00, ...wanted })
   }
   const all = await told()

@@ -69,9 +69,10 @@ test('an old line that is written again brings back no old state, and a line tha
   const columns = 'at, actor_kind, actor, key_id, action, subject, account_id, reason, details, rows, seal'
   const again = `insert into audit_log (${columns}) select ${columns} from audit_log where action = 'webhook.created'`
   await corrupt(w, `update webhooks set name = 'shop'; ${again}`)
-  expect(await named(w)).toEqual([expect.stringMatching(/^line_seal: line /)])
+  // Past the triggers it has no position either.
+  expect(await named(w)).toEqual([expect.stringMatching(/^numbered: /), expect.stringMatching(/^line_seal: line /)])
   await corrupt(w, `update audit_log set actor = 'somebody' where action = 'key.created'`)
-  expect((await named(w)).map((one) => one.split(' ')[0])).toEqual(['line_seal:', 'line_seal:'])
+  expect((await named(w)).map((one) => one.split(' ')[0])).toEqual(['numbered:', 'line_seal:', 'line_seal:'])
 })
 
 // ---- Events and outcomes ----
@@ -255,5 +256,5 @@ test('an event that is added among those that were found without seals is named'
     `insert into events (id, account_id, kind, subject_id, body, created_at)
      select '${randomUUID()}', '${account.accountId}', 'WEBHOOK_TEST', gen_random_uuid(), body, created_at from events limit 1`,
   )
-  expect(await named(w)).toEqual([expect.stringMatching(/^event_seal: event/)])
+  expect(await named(w)).toEqual([expect.stringMatching(/^numbered: /), expect.stringMatching(/^event_seal: event/)])
 })

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { Fault, invalidField } from '../../base/fault.ts'
-import { isUuid, newUuid7 } from '../../base/ids.ts'
+import { isUuid, newHexId, newUuid7 } from '../../base/ids.ts'
 import { isReadable, READABLE_RULE } from '../../base/readable-text.ts'
 import { insertRow, insertRows, type Columns } from '../../db/insert-rows.ts'
 import { query, transact, type Tx } from '../../db/tx.ts'
@@ -9,7 +9,7 @@ import { makeReason, type Reason } from '../ports/delivery-reasons.ts'
 import { WEBHOOK_DISABLED } from './account-event-kinds.ts'
 import { dataOf } from './event-fields.ts'
 import { EVENT_KINDS, type EventKind } from './event-kinds.ts'
-import { derivedSubject, insertEvents } from './events.ts'
+import { insertEvents } from './events.ts'
 import { OVERWRITE_OUTCOME, sealOutcome } from './outcomes.ts'
 import { makeSigningSecret } from './signature.ts'
 import type { Core } from '../core/core.ts'
@@ -303,7 +303,7 @@ function outcomeColumns(tx: Tx, now: Date, webhookId: string): Columns<Stopped> 
 async function disableAndTell(tx: Tx, now: Date, webhookId: string, reason: Reason): Promise<Disabled | undefined> {
   const disabled = await disableWebhook(tx, now, webhookId, reason)
   if (!disabled) return undefined
-  const subjectId = derivedSubject(`${webhookId} ${now.toISOString()}`)
+  const subjectId = newHexId(now)
   const data = dataOf(WEBHOOK_DISABLED, disabled)
   await insertEvents(tx, now, [
     { kind: 'WEBHOOK_DISABLED', accountId: disabled.accountId, subjectId, createdAt: now, data },
