@@ -7,17 +7,18 @@ import { apiRoutesOf, ask, CONSOLE, filledIn, makeOperator } from './operators-c
 import { world } from './world.ts'
 
 const SUSPENDED = { success: false, error: 'This account is suspended' }
-const READS = ['deposits:read', 'balance:read']
+const READS = ['deposits:read', 'balance:read', 'events:read']
 
-test('within two seconds a suspended account’s keys may read deposits and balance, and nothing else', async () => {
+test('within two seconds a suspended account’s keys may read deposits, balance and events, and nothing else', async () => {
   const w = await world()
   const { accountId, key } = await w.account()
-  const { key: scopeless } = await w.account({ scopes: ['webhooks:write'] })
+  const { key: scopeless } = await w.account({ scopes: ['deposits:write'] })
   await suspendAccount(w.ctx, CONSOLE, accountId, 'under review')
   w.clock.advance(1_000)
   const read: string[] = []
   for (const { method, url } of apiRoutesOf(await buildApp(w.ctx)).filter(
-    (route) => !route.url.startsWith('/api/operator'),
+    // A stream that is allowed goes on for ever.
+    ({ url }) => !url.startsWith('/api/operator') && url !== '/api/events/stream',
   )) {
     const send = (by: string) => w.app.inject({ method, url: filledIn(url), headers: bearer(by) })
     // A key without the scope is told which scope a route needs. That shows which routes only read.
@@ -25,11 +26,17 @@ test('within two seconds a suspended account’s keys may read deposits and bala
     const answer = await send(key)
     if (READS.includes(lacking)) {
       // Routes with an id get one that does not exist.
-      expect([url, answer.statusCode]).toEqual([url, url.includes(':') ? 404 : 200])
+      expect([url, answer.statusCode]).toEqual([url, /:(?!externalId)/.test(url) ? 404 : 200])
       read.push(url)
     } else expect([method, url, answer.statusCode, answer.json()]).toEqual([method, url, 403, SUSPENDED])
   }
-  const expected = ['/api/deposit/:paymentLinkId', '/api/deposits', '/api/balance', '/api/statement']
+  const expected = [
+    '/api/deposit/:paymentLinkId',
+    '/api/deposits',
+    '/api/balance',
+    '/api/statement',
+    '/api/events/head',
+  ]
   expect(read).toEqual(expect.arrayContaining(expected))
   expect([await w.count('charges'), await w.count('webhooks')]).toEqual([0, 0])
 })

@@ -108,7 +108,7 @@ test.each<[lie: string, sql: (books: Books) => string, checks: string[], found: 
       done,
     }) => `insert into events select gen_random_uuid(), account_id, kind, '${underWay.id}', replace(body, '${done.id}', '${underWay.id}'), created_at
       from events where ${isAbout(done)}`,
-    ['refund_event', 'event_seal'],
+    ['refund_event', 'event_seal', 'numbered'],
     ({ underWay }) => ({
       check: 'refund_event',
       subject: `event evt_DEPOSIT_REFUNDED_${underWay.id}`,

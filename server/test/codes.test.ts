@@ -43,6 +43,7 @@ const WITHOUT_TEXT: ErrorCode[] = [
   'body_invalid',
   'field_invalid', // each field has a rule of its own, and the server's text names it
   'order_paid',
+  'history_changed',
   'key_missing',
   'key_invalid',
   'signature_wrong',

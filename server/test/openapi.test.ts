@@ -234,7 +234,8 @@ test('the service understands every example request of the reference', async () 
   const { key } = await w.account()
   const operator = await makeOperator(w)
   const { document, operations } = await read()
-  for (const { path, method, operation } of operations) {
+  // A stream goes on for ever.
+  for (const { path, method, operation } of operations.filter((one) => one.path !== '/api/events/stream')) {
     const curl = curlSample(exampleRequest(document, '', { ...operation, path, method: method.toUpperCase() }))
     const [, url] = /^curl (?:-X \w+ )?(\S+)/.exec(curl)!
     const payload = /-d '([^']*)'/.exec(curl)?.[1]

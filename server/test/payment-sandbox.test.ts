@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { CODE } from '../src/domain/core/seals.ts'
 import { loadConfig } from '../src/config/config.ts'
 import { queryDeposit } from '../src/domain/deposits/query-deposit.ts'
 import { openPage, pageOf } from './pages.ts'
@@ -77,7 +78,9 @@ test('there is no button, and nothing behind it, where money is real or the bank
   expect([page.state, page.body.includes('<form')]).toEqual(['PENDING', false])
   expect((await live.inject({ method: 'POST', url: pathOf(charge.paymentLinkId), headers: FORM })).statusCode).toBe(404)
 
-  await w.pool.query(`update charges set provider = 'bank'`)
+  const sealed = CODE.textOf({ chargeId: charge.id, provider: 'bank', emv: charge.emv, hasKey: false })
+  const seal = w.ctx.settings.sealer.seal(sealed)
+  await w.pool.query(`update charges set provider = 'bank', code_seal = $1`, [seal])
   const elsewhere = await openPage(w, charge.paymentLinkId, {})
   expect([elsewhere.state, elsewhere.body.includes('<form')]).toEqual(['PENDING', false])
   expect((await press(w, charge.paymentLinkId)).statusCode).toBe(404)

@@ -63,6 +63,7 @@ test('a day is closed with its totals two hours after its end, and not before', 
       differenceCount: 0,
       differences: [],
       closedAt: w.clock.now(),
+      head: expect.stringMatching(/^guiche\.example\/[0-9a-f]{32}\n\d+\n/) as string,
     },
   ])
 })

@@ -30,6 +30,7 @@ const STALE_IS_ENOUGH = [
   'POST /dashboard/api/events/resend',
   'POST /dashboard/api/reauthenticate',
   'POST /dashboard/api/webhooks/:webhookId/test',
+  'PUT /dashboard/api/orders/:externalId/deposit',
 ]
 const WANTS_PASSWORD = [
   'DELETE /dashboard/api/keys/:keyId',

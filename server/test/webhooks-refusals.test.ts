@@ -175,14 +175,15 @@ describe('a refused request', () => {
 })
 
 describe('who may do it', () => {
-  test('every route needs a key, and one with the scope webhooks:write', async () => {
+  test('every route needs a key, and one with the scope webhooks:write, or events:read to read events', async () => {
     const w = await world()
     const account = await w.account({ scopes: ['deposits:write', 'deposits:read', 'balance:read'] })
     for (const [method, url] of routes({ webhookId: UNKNOWN_ID, eventId: UNKNOWN_EVENT })) {
       const anonymous = await send(w, { method, url })
       expect([method, url, told(anonymous)]).toEqual([method, url, '401 Missing API key'])
       const unscoped = told(await call(w, account, method, url))
-      expect([method, url, unscoped]).toEqual([method, url, '403 This API key lacks the scope webhooks:write'])
+      const scope = method === 'GET' && url.startsWith('/api/events') ? 'events:read' : 'webhooks:write'
+      expect([method, url, unscoped]).toEqual([method, url, `403 This API key lacks the scope ${scope}`])
     }
   })
 
