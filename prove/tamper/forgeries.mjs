@@ -1,6 +1,7 @@
 // Forgeries that a person with a database console could write, each as SQL. Balances, running totals and other copies
 // are adjusted wherever possible, so that only the reasoning of the audit can find them.
 
+import { historyForgeries } from './history-forgeries.mjs'
 import { sealForgeries } from './seal-forgeries.mjs'
 
 /**
@@ -915,6 +916,7 @@ export function forgeries({ victim, eve }) {
     ['a column that fills itself', ['schema'], 'alter table charges alter column fee_cents set default 0'],
     ['a table that a crash empties', ['schema'], 'alter table delivery_outcomes set unlogged'],
     ...sealForgeries({ victim, eve }),
+    ...historyForgeries({ victim, eve }),
   ].map(([name, by, sql, order]) => ({
     name,
     by: Array.isArray(by) ? by : ['provider'],
@@ -947,7 +949,18 @@ function movePayment({ deposit, pendingOfEve, payment, eve, txid }) {
 }
 
 /** Tables whose triggers prevent forgeries. */
-const GUARDED = ['transfers', 'payments', 'events', 'refunds', 'exceptions', 'audit_log', 'account_terms', 'closings']
+const GUARDED = [
+  'transfers',
+  'payments',
+  'events',
+  'refunds',
+  'exceptions',
+  'audit_log',
+  'account_terms',
+  'closings',
+  'history',
+  'history_nodes',
+]
 
 /**
  * Disables the triggers for each forgery, and enables them again. rebook() adjusts balances, running totals and account

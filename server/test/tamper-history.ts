@@ -15,6 +15,8 @@ import { REFUND_ABSENT_MS } from '../src/domain/refunds/run-refund.ts'
 import { endUndecided } from '../src/domain/refunds/request-refund.ts'
 import { createWebhook } from '../src/domain/webhooks/webhooks.ts'
 import { checkDue } from '../src/workers/check.ts'
+import { signHead } from '../src/domain/history/heads.ts'
+import { makeNumberingMemory, numberPending } from '../src/domain/history/number-pending.ts'
 import { makeOperator } from './operators-client.ts'
 import { sweepAll } from './reconcile-bank.ts'
 import {
@@ -57,6 +59,9 @@ export async function makeHistory(): Promise<{ w: World; victim: string; eve: st
     const asked = { valueCents: 50_00, externalId, description: 'order', expiresInSeconds: null }
     await openDeposit(w.ctx, account.caller, asked, `key ${externalId}`)
   }
+  const memory = makeNumberingMemory()
+  while ((await numberPending(w.ctx, memory)) !== 'idle');
+  await signHead(w.ctx)
   return { w, victim: victim.accountId, eve: eve.accountId }
 }
 

@@ -93,7 +93,7 @@ async function runRestore(terminal: Terminal, directory: string, { home: wanted,
 async function prepareRestored(terminal: Terminal, databaseUrl: string, home: string): Promise<void> {
   const { settings } = terminal.loadConfig({ home })
   const log = makeLog('error', logTo(terminal.screen))
-  const pool = makePool(databaseUrl, log, { maxConnections: 1 })
+  const pool = makePool(databaseUrl, log, { maxConnections: 1, sealer: settings.sealer })
   try {
     const clock = makeDatabaseClock(pool)
     const core = makeCore({ pool, clock, log, metrics: makeMetrics(), settings, instance: 0 })

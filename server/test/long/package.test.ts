@@ -129,7 +129,8 @@ test('with GUICHE_URL the command line needs no database, no checkout and no pac
     expect(await guiche('deposit', 'get', paymentLinkId)).toContain(paymentLinkId)
     expect(await guiche('pay', paymentLinkId)).toContain('was told to pay')
     expect(await guiche('deposit', 'get', paymentLinkId, '--wait')).toBe(`${paymentLinkId} is COMPLETED\n`)
-    expect(JSON.parse(await guiche('events', 'list', '--json'))).toHaveLength(1)
+    // The key and the deposit.
+    expect(JSON.parse(await guiche('events', 'list', '--json'))).toHaveLength(2)
     expect(await guiche('webhooks', 'list', '--json')).toBeTruthy()
   } finally {
     for (const place of places) renameSync(join(away, place), join(modules, place))

@@ -1,16 +1,15 @@
 import { connect } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { query } from '../../src/db/tx.ts'
+import { CHARGE_SECRET } from '../databases.ts'
 import { makeOperator } from '../operators-client.ts'
 import { CLI, runCli, runProcess, startServer, temporaryHome, type ServerProcess } from '../process.ts'
 import { startReceiver } from '../receiver.ts'
 import { until, world, type World } from '../world.ts'
 
-const SECRET_KEY = 'k'.repeat(32)
-
 /** The settings of a process. The bank runs in the first one that starts. */
 function envOf(w: World, role: string) {
-  return { DATABASE_URL: w.databaseUrl, GUICHE_HOME: temporaryHome(), SECRET_KEY, ROLE: role }
+  return { DATABASE_URL: w.databaseUrl, GUICHE_HOME: temporaryHome(), SECRET_KEY: CHARGE_SECRET, ROLE: role }
 }
 
 async function createDeposit(server: ServerProcess, key: string): Promise<string> {
@@ -39,7 +38,8 @@ test('api processes answer requests, and a worker process confirms payments and 
   const worker = await startServer({ ...env, ROLE: 'worker' })
   await until('the payment is settled', async () => (await w.count('charges', `status = 'COMPLETED'`)) === 1)
   await receiver.got(2)
-  expect((await runCli(['audit'], env)).code).toBe(0)
+  const audited = await runCli(['audit'], env)
+  expect([audited.stdout, audited.code]).toEqual([expect.stringContaining('Everything agrees'), 0])
   const roles = await query<{ role: string }>(
     w.pool,
     `select role from processes where role <> 'command' order by role`,
