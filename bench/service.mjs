@@ -6,6 +6,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { freePort } from '../scripts/free-port.mjs'
 import { runChild, startChild } from './children.mjs'
 
+export const SECRET_KEY = 'a key of the bench that guards no money'
+
 const READY_WITHIN_MS = 90_000
 const COMMAND_WITHIN_MS = 20 * 60_000
 const EMAIL = 'bench@guiche.example'
@@ -54,7 +56,7 @@ function settingsOf({ home, bankUrl, databaseUrl, url, port }) {
     NODE_ENV: 'production',
     GUICHE_HOME: home,
     DATABASE_URL: databaseUrl,
-    SECRET_KEY: 'a key of the bench that guards no money',
+    SECRET_KEY,
     PORT: String(port),
     PUBLIC_URL: url,
     PROVIDERS: 'bank',

@@ -1,6 +1,7 @@
 // Settles payments by calling settle() of a build. It runs alone in its process, with two batches in flight.
 import { join } from 'node:path'
 import { answerQuestions } from './questions.mjs'
+import { SECRET_KEY } from './service.mjs'
 
 const BATCH = 200
 const IN_FLIGHT = 2
@@ -13,7 +14,9 @@ answerQuestions({
     const { makePool } = await import(join(dist, 'db/pool.js'))
     const { transact } = await import(join(dist, 'db/tx.js'))
     const { settle } = await import(join(dist, 'domain/deposits/settle.js'))
-    const pool = makePool(databaseUrl, log)
+    // The release 1.0.0-rc.1 has no seals.
+    const { makeSealer } = await import(join(dist, 'base/sealer.js')).catch(() => ({}))
+    const pool = makePool(databaseUrl, log, makeSealer && { sealer: makeSealer(() => [SECRET_KEY]) })
     settleBatch = (payments) => transact(pool, (tx) => settle(tx, new Date(), payments))
   },
   async settle({ payments }) {
