@@ -70,7 +70,8 @@ export async function beginRestoredHistory(tx: Tx, now: Date): Promise<void> {
   if (isThere) await beginHistory(tx, now, 'a backup was restored')
 }
 
-const ANY_UNNUMBERED = prepared('select from unnumbered limit 1')
+// By the index, which forgets deleted rows soon. The table keeps them until it is vacuumed.
+const ANY_UNNUMBERED = prepared('select from unnumbered order by place limit 1')
 const LOCK = prepared('select pg_try_advisory_xact_lock($1) as locked')
 
 /** The text of a line of the audit log l that its commitment holds. Columns that are null are not in it. */
@@ -92,7 +93,7 @@ const NUMBER = prepared(`
   with tree as materialized (
     select size, edge from history_edges order by size desc limit 1
   ), taken as (
-    delete from unnumbered where place in (select place from unnumbered order by place limit $1)
+    delete from unnumbered where place = any(array(select place from unnumbered order by place limit $1))
     returning place, event_id, line_id
   ), written as materialized (
     select t.*, e.account_id, 'event' as class, e.body from taken t join events e on e.id = t.event_id
