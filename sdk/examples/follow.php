@@ -9,7 +9,7 @@ $db->exec('create table if not exists credits (transaction_id text primary key, 
 $db->exec('create table if not exists followed (one integer primary key, cursor text not null, position integer not null)');
 $db->exec("insert or ignore into followed values (1, '0', 0)");
 
-// Waits for an event, and tries again until it is answered.
+// Waits for the next events. Repeats the request until the service answers.
 function read_after(string $cursor): array
 {
     $http = ['header' => 'Authorization: Bearer ' . getenv('GUICHE_KEY'), 'timeout' => TIMEOUT_SECONDS, 'ignore_errors' => true, 'follow_location' => 0];
@@ -21,7 +21,7 @@ function read_after(string $cursor): array
         $answer = json_decode($text ?: '', true);
         if ($status === 200 && ($answer['success'] ?? false)) return $answer;
 
-        // Among these is history_changed: the service was restored from a backup that lacks this cursor.
+        // One of these is history_changed: the service was restored from a backup that lacks this cursor.
         $isTransient = $status === 0 || $status === 408 || $status === 429 || $status >= 500;
         $code = header_of($http_response_header, 'Guiche-Error') ?? 'unexpected_answer';
         if (!$isTransient) throw new RuntimeException("$code: " . ($answer['error'] ?? "status $status"));

@@ -16,7 +16,7 @@ with db:
 
 
 def read_after(cursor: str) -> dict:
-    """Waits for an event, and tries again until it is answered."""
+    """Waits for the next events. Repeats the request until the service answers."""
     path, pause = f"/api/events?after={cursor}&limit=100&wait={WAIT_SECONDS}", 1.0
     while True:
         try:

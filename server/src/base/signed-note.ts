@@ -12,7 +12,7 @@ const PUBLIC_KEY_BYTES = 32
 // The beginning of a public one (RFC 8410).
 const SPKI_HEAD = Buffer.from('302a300506032b6570032100', 'hex')
 const COSIGNATURE = 4
-// Key id, time, signature.
+// The key’s id, the time and the signature.
 const COSIGNATURE_BYTES = 4 + 8 + 64
 
 /** The same key in every process that has the secret. A name belongs to one log, so each log has its own key. */

@@ -198,7 +198,7 @@ async function sealOutcomes({ pool, settings }: Core, wants: (row: SealedRow) =>
     const found = rows.filter(wants).map((row) => ({ ...row, found: settings.sealer.seal(row.texts) }))
     await query(
       pool,
-      // One that was made again meanwhile has a seal of its own.
+      // A delivery that was sent again meanwhile has stored another outcome, with its own seal.
       `update delivery_outcomes o set seal = n.found from ${unnestOf(OUTCOME_COLUMNS)}
        where o.event_id = n.event_id and o.webhook_id = n.webhook_id and ${OUTCOME.sql} = n.texts`,
       valuesOf(OUTCOME_COLUMNS, found),

@@ -29,7 +29,7 @@ const POLL_AFTER_FAILURE_MS = 1_000
 // Readers come back at once after each event, so an account is followed for a second without any.
 const LINGER_POLLS = 40
 const MAX_BATCH = 1_000
-// A reader that is farther behind reads from the database.
+// How many events of an account stay in memory. A reader that needs older ones reads the database.
 const MAX_RECENT = 200
 
 type Followed = { recent: Told[]; readers: Set<() => void>; pollsWithout: number }

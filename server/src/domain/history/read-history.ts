@@ -36,7 +36,7 @@ export async function checkCursor(core: Core, accountId: string, cursor: History
   if ((cursor.historyId ?? historyId) === historyId && cursor.position <= last) return historyId
   throw new Fault(
     'history_changed',
-    'This position is not in the history: the service was restored from a backup that lacks it. Read again from after=0',
+    'This position is not in the history: it was never given, or the service was restored from a backup that lacks it. Read again from after=0',
     { details: { historyId, last } },
   )
 }

@@ -63,7 +63,7 @@ export async function readReceipt(core: Core, accountId: string, eventId: string
   if (!event) throw new Fault('not_found', 'Event not found')
   const { leaf, extra } = event
   if (leaf === null || extra === null)
-    throw new Fault('in_flight', 'The event has no position yet, please try again', {
+    throw new Fault('in_flight', 'The event has no position in the history yet, please try again', {
       retryAfterSeconds: RETRY_AFTER_SECONDS,
     })
   const head = await signHead(core, { leaf })

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { hexId } from '../../db/sql-values.ts'
 import { readMetadata } from '../core/charge-facts.ts'
 
-// What the kinds of events share.
+// Types and fields that several kinds of events share.
 
 export type EventField<Facts> = {
   /** Without one, it is the field of a deposit with the same name. */
