@@ -362,10 +362,12 @@ const BREAKS = [
     name: 'naive-reader',
     says: 'positions go to events with a later id than the last one, and those that were committed late get none',
     file: 'domain/history/number-pending.js',
-    find: 'array(select place from unnumbered order by place limit $1)',
-    replace: `array(select place from unnumbered where event_id is null or event_id > coalesce(
-      (select event_id from history where event_id is not null order by event_id desc limit 1),
-      '00000000-0000-0000-0000-000000000000') order by place limit $1)`,
+    find: '(select * from unnumbered order by place limit $1) u',
+    replace: `(
+      select * from unnumbered
+      where event_ids is null or event_ids[1] > coalesce(
+        (select event_ids[1] from history_runs order by event_ids[1] desc limit 1), '00000000-0000-0000-0000-000000000000')
+      order by place limit $1) u`,
     proof: 'history',
     by: ['once'],
   },

@@ -302,7 +302,7 @@ async function untilPositions(paid) {
   const isBooked = async () => {
     const [{ told, waiting }] = await database.rows(
       `select (select count(*) from events where kind = 'DEPOSIT_ASSET_SUCCESS')::int as told,
-         (select count(*) from unnumbered where event_id is not null)::int as waiting`,
+         (select count(*) from unnumbered where event_ids is not null)::int as waiting`,
     )
     return told >= paid && waiting === 0
   }
@@ -341,8 +341,9 @@ async function judgePositions() {
   )
   if (lacking.length > 0) breach('once')(`${lacking.length} events have no position`)
   const gaps = await database.rows(
-    `select account_id, count(*)::int as events, max(position)::int as last from history
-     group by account_id having count(*) <> max(position) or min(position) <> 1`,
+    `select account_id, count(distinct event_id)::int as events, max(position)::int as last from history
+     where event_id is not null
+     group by account_id having count(distinct event_id) <> max(position) or count(*) <> max(position) or min(position) <> 1`,
   )
   for (const { account_id: id, events, last } of gaps)
     breach('once')(`${id} has ${events} events up to position ${last}`)

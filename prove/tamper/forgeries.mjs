@@ -958,7 +958,10 @@ const GUARDED = [
   'audit_log',
   'account_terms',
   'closings',
-  'history',
+  'histories',
+  'history_runs',
+  'history_lines',
+  'history_leaves',
   'history_nodes',
 ]
 

@@ -19,9 +19,10 @@ export async function corrupt({ directUrl }: World, sql: string): Promise<void> 
 export function loseNewest(w: World, count: number): Promise<void> {
   return corrupt(
     w,
-    `delete from events where id in (select event_id from history order by leaf desc limit ${count});
-     delete from history where leaf > (select max(leaf) from history) - ${count};
-     delete from history_edges where size > (select max(leaf) + 1 from history);
+    `create temp table lost on commit drop as select * from history_runs order by first_leaf desc limit ${count};
+     delete from events where id = any(select unnest(event_ids) from lost);
+     delete from history_runs where first_leaf in (select first_leaf from lost);
+     delete from history_leaves where first_leaf in (select first_leaf from lost);
      delete from history_heads`,
   )
 }

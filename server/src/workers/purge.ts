@@ -3,7 +3,6 @@ import type { Context } from '../domain/context.ts'
 import { purgeProcesses } from '../db/presence.ts'
 import { purgeSharedLimits } from '../db/shared-limits.ts'
 import { purgeFailedCharges } from '../domain/deposits/failed-charges.ts'
-import { purgeEdges } from '../domain/history/number-pending.ts'
 import { purgeIdempotencyKeys } from '../domain/deposits/intents.ts'
 import { purgeSessions } from '../domain/accounts/sessions.ts'
 import { purgeSignIns } from '../domain/users/security-events.ts'
@@ -29,7 +28,6 @@ const STEPS: Step[] = [
   // Keys before the charges that they name.
   { name: 'idempotency_keys', run: purgeIdempotencyKeys },
   { name: 'failed_charges', run: purgeFailedCharges },
-  { name: 'history_edges', run: purgeEdges },
 ]
 
 export function startPurgeWorker(ctx: Context): Loop {

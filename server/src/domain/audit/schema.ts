@@ -8,8 +8,9 @@ const OURS = 'current_schema()::regnamespace'
 
 /**
  * What guards these tables, a line each, with its whole definition: columns, constraints, unique indexes, triggers, and
- * functions. It also lists what would hide or change rows without our knowledge: rules, row security, tables that
- * inherit. Both arguments are subqueries of names. Partitions come and go, so only what is added to them counts.
+ * functions; of a view, what it reads. It also lists what would hide or change rows without our knowledge: rules, row
+ * security, tables that inherit. Both arguments are subqueries of names. Partitions come and go, so only what is added
+ * to them counts.
  */
 function guardsSql({ tables, functions }: { tables: string; functions: string }): string {
   return `
@@ -22,7 +23,7 @@ function guardsSql({ tables, functions }: { tables: string; functions: string })
     where c.relkind = 'r'
   ), lines (line) as (
     select format('table %s %s%s', c.relname, case c.relpersistence when 'u' then 'unlogged' else 'logged' end,
-      case c.relkind when 'r' then '' when 'p' then ' partitioned' else ' no table' end)
+      case c.relkind when 'r' then '' when 'p' then ' partitioned' when 'v' then ' view' else ' no table' end)
     from guarded c
     union all
     select format('column %s.%s %s', c.relname, a.attname, concat_ws(' ', format_type(a.atttypid, a.atttypmod),
@@ -49,7 +50,8 @@ function guardsSql({ tables, functions }: { tables: string; functions: string })
     select format('foreign keys of %s are not enforced', c.relname)
     from watched c where exists (select from pg_trigger t where t.tgrelid = c.oid and t.tgisinternal and t.tgenabled <> 'O')
     union all
-    select format('rule %s.%s', c.relname, r.rulename) from watched c join pg_rewrite r on r.ev_class = c.oid
+    select format('rule %s.%s %s', c.relname, r.rulename, sha256(convert_to(replace(pg_get_ruledef(r.oid, true), ${OURS}::text || '.', ''), 'UTF8')))
+    from guarded c join pg_rewrite r on r.ev_class = c.oid
     union all
     select format('%s hides rows, or has tables beneath it', c.relname)
     from watched c where c.relrowsecurity
@@ -59,7 +61,7 @@ function guardsSql({ tables, functions }: { tables: string; functions: string })
 }
 
 export const READ_GUARDS = guardsSql({
-  tables: `select relname from pg_class where relnamespace = ${OURS} and relkind in ('r', 'p')`,
+  tables: `select relname from pg_class where relnamespace = ${OURS} and relkind in ('r', 'p', 'v')`,
   functions: `select proname from pg_proc p where p.pronamespace = ${OURS}
     and not exists (select from pg_depend d where d.classid = 'pg_proc'::regclass and d.objid = p.oid and d.deptype = 'e')`,
 })

@@ -122,11 +122,11 @@ const BOOK = prepared(`
     select own_id, payment_id, exception, now from kept where kind = 'excepted'
   ), telling as (
     select news_id as id, account_id, news_kind as kind, news_subject as subject_id, news_body as body,
-      now as created_at, now as due_at, news_seal as seal
+      now as created_at, now as due_at, news_seal as seal, 2 * place as place
     from kept where news_id is not null
     union all
     select own_id as id, account_id, 'DEPOSIT_ASSET_SUCCESS' as kind, charge_id as subject_id, body, now as created_at,
-      now as due_at, seal
+      now as due_at, seal, 2 * place + 1
     from kept where kind <> 'excepted'
   ), ${TELL}, lines as materialized (
     select 2 * place as place, case when is_match then 'matched_deposit' else 'deposit' end as kind,

@@ -1,8 +1,9 @@
 import { autocommit, query, queryOne } from '../../db/tx.ts'
 import type { Core } from '../core/core.ts'
-import { LINE_TEXT, leafHashOf } from './number-pending.ts'
+import { commitmentOf, LINE_TEXT, leafHashOf } from './number-pending.ts'
 import { signHead, verifierKeys } from './heads.ts'
 import { coverOf, type Range } from './merkle.ts'
+import { NEXT_POSITIONS } from './read-history.ts'
 import { readRoots } from './stored-tree.ts'
 
 // docs/history-format.md describes the lines.
@@ -26,11 +27,7 @@ type Piece = { line: object } | Hashed
 
 /** All positions of an account, and hashes of what lies between them, up to a signed head. Each piece is some lines. */
 export async function* exportHistory(core: Core, accountId: string): AsyncGenerator<string> {
-  const { last } = await queryOne<{ last: number }>(
-    core.pool,
-    'select coalesce(max(leaf), 0) as last from history where account_id = $1',
-    [accountId],
-  )
+  const { last } = await queryOne<{ last: number }>(core.pool, LAST_LEAF, [accountId])
   const { historyId, size, note } = await signHead(core, { leaf: last })
   const header = {
     format: 'guiche-history-1',
@@ -42,7 +39,7 @@ export async function* exportHistory(core: Core, accountId: string): AsyncGenera
   yield lines([header])
   const path = makePath(size)
   for (let after = 0; ;) {
-    const own = await query<Own>(core.pool, READ_OWN, [accountId, after, size, LEAVES_AT_ONCE])
+    const own = await query<Own>(core.pool, READ_OWN, [accountId, after, LEAVES_AT_ONCE, size])
     const pieces = own.flatMap((leaf) => path.to(leaf))
     if (own.length < LEAVES_AT_ONCE) pieces.push(...path.end())
     yield await written(core, pieces)
@@ -51,11 +48,23 @@ export async function* exportHistory(core: Core, accountId: string): AsyncGenera
   }
 }
 
+const LAST_LEAF = `
+  select coalesce(
+    (select first_leaf + cardinality(event_ids) - 1 from history_runs where account_id = $1
+      order by first_position desc limit 1),
+    (select max(leaf) from history_lines), 0) as last`
+
 const READ_OWN = `
-  select h.leaf, h.position, h.class, uuid_send(h.salt) as salt, h.commitment, ${leafHashOf('h')} as hash,
-    case when h.event_id is null then ${LINE_TEXT} else e.body end as body
-  from history h left join events e on e.id = h.event_id left join audit_log l on l.id = h.line_id
-  where h.account_id = $1 and h.position > $2 and h.leaf < $3 order by h.position limit $4`
+  select o.leaf, o.position, o.class, o.salt, o.body, o.commitment, ${leafHashOf('o', 'o.commitment')} as hash
+  from (
+    select t.*, coalesce(t.stored, ${commitmentOf('t', 't.body')}) as commitment
+    from (
+      select h.leaf, h.position, h.class, h.salt, h.account_id, h.commitment as stored,
+        case when h.event_id is null then ${LINE_TEXT} else e.body::text end as body
+      from history h left join events e on e.id = h.event_id left join audit_log l on l.id = h.line_id
+      where ${NEXT_POSITIONS} and h.leaf < $4
+    ) t
+  ) o order by o.position`
 
 /** The way through the leaves of the tree, from left to right. */
 function makePath(size: number) {

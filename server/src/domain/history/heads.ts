@@ -2,9 +2,9 @@ import { checkpointText, parseCheckpoint, signNote, verifierKey, type Checkpoint
 import { queryOne, transact, type Tx } from '../../db/tx.ts'
 import type { Core } from '../core/core.ts'
 import type { Settings } from '../core/settings.ts'
-import { isConsistent, rootOf, type Hash } from './merkle.ts'
-import { beginHistory, edgeOf, LOST } from './number-pending.ts'
-import { MissingLeaves, readConsistency } from './stored-tree.ts'
+import { isConsistent, type Hash } from './merkle.ts'
+import { beginHistory, LOST } from './number-pending.ts'
+import { MissingLeaves, readConsistency, readTreeRoot, TREE_SIZE } from './stored-tree.ts'
 
 // A head is the signed root of the tree at a size. It is shown only when it is stored and kept outside the database,
 // and it is signed only if it goes on from the heads before it: two heads of one history never contradict each other.
@@ -67,7 +67,6 @@ async function keepOutside(core: Core, { note }: Head): Promise<void> {
 type StoredHead = {
   historyId: string
   treeSize: number
-  edge: Buffer
   size: number | null
   root: Buffer | null
   note: string | null
@@ -75,9 +74,8 @@ type StoredHead = {
 }
 
 const NEWEST = `
-  select i."historyId", t.size as "treeSize", t.edge, h.size, h.root, h.note, h.signed_at as "signedAt"
+  select i."historyId", ${TREE_SIZE} as "treeSize", h.size, h.root, h.note, h.signed_at as "signedAt"
   from (${CURRENT_HISTORY}) i
-  cross join (select size, edge from history_edges order by size desc limit 1) t
   left join lateral (
     select * from history_heads where history_id = i."historyId"::uuid order by size desc limit 1
   ) h on true`
@@ -96,8 +94,7 @@ async function signIn(
   let newest = await tx.one<StoredHead>(NEWEST)
   if (newest.note !== null && newest.size === newest.treeSize && !isAhead(outside, newest))
     return { head: headOf(newest), hasBegun: false }
-  const edge = edgeOf({ size: newest.treeSize, edge: newest.edge })
-  const tree = { size: edge.size, root: rootOf(edge) }
+  const tree = { size: newest.treeSize, root: await readTreeRoot(tx, newest.treeSize) }
   const known = [
     ...(newest.note === null ? [] : [{ size: newest.size!, root: newest.root! }]),
     ...(outside?.origin.endsWith(`/${newest.historyId}`) ? [outside] : []),

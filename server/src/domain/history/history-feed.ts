@@ -2,6 +2,7 @@ import { prepared } from '../../db/prepared.ts'
 import { query } from '../../db/tx.ts'
 import type { Core } from '../core/core.ts'
 import { CURRENT_HISTORY } from './heads.ts'
+import { TREE_SIZE } from './stored-tree.ts'
 
 /** An event with its place in its account's history. `body` is the exact text that webhooks get. */
 export type Told = { position: number; body: string }
@@ -28,27 +29,33 @@ const POLL_MS = 25
 const POLL_AFTER_FAILURE_MS = 1_000
 // Readers come back at once after each event, so an account is followed for a second without any.
 const LINGER_POLLS = 40
-const MAX_BATCH = 1_000
+const MAX_RUNS = 100
 // How many events of an account stay in memory. A reader that needs older ones reads the database.
 const MAX_RECENT = 200
 
 type Followed = { recent: Told[]; readers: Set<() => void>; pollsWithout: number }
-type Leaf = { leaf: number; accountId: string; position: number; body: string | null }
-type Seen = { historyId: string; leaf: number }
+type Event = Told & { accountId: string | null }
+type Stand = { historyId: string; size: number }
 
-const NEWEST_LEAF = 'select coalesce(max(leaf), -1) as leaf from history'
-const STANDS_AT = `select c."historyId", l.leaf from (${CURRENT_HISTORY}) c cross join (${NEWEST_LEAF}) l`
-// Always a row, and no leaf in it if there is nothing new.
-const READ_LEAVES = prepared(`
-  with next as (select leaf, account_id, position, event_id from history where leaf > $1 order by leaf limit ${MAX_BATCH})
-  select c."historyId", l.leaf as "newestLeaf", n.leaf, n.account_id as "accountId", n.position, e.body
-  from (${CURRENT_HISTORY}) c cross join (${NEWEST_LEAF}) l
-  left join (next n left join events e on e.id = n.event_id and n.account_id = any($2)) on true
-  order by n.leaf`)
+const STANDS_AT = `select "historyId", ${TREE_SIZE} as size from (${CURRENT_HISTORY}) c`
+// Always a row, and no event in it if there is nothing new. `next` is the leaf after those that were read.
+const READ_EVENTS = prepared(`
+  with stand as materialized (${STANDS_AT}), runs as materialized (
+    select * from history_runs where first_leaf >= $1 order by first_leaf limit ${MAX_RUNS}
+  ), ends as (
+    select count(*) = ${MAX_RUNS} as "isFull", max(first_leaf + cardinality(event_ids)) as beyond from runs
+  )
+  select s."historyId", s.size, n."isFull", case when n."isFull" then n.beyond else s.size end as next,
+    r.account_id as "accountId", r.first_position + i.place - 1 as position, e.body
+  from stand s cross join ends n
+  left join (
+    runs r cross join unnest(r.event_ids) with ordinality as i (id, place) join events e on e.id = i.id
+  ) on r.account_id = any($2)
+  order by r.first_leaf, i.place`)
 
 export function makeHistoryFeed(core: Core): HistoryFeed {
   const followed = new Map<string, Followed>()
-  let seen: Promise<Seen> | undefined
+  let seen: Promise<Stand> | undefined
   let timer: NodeJS.Timeout | undefined
   let isPolling = false
   let generation = 0
@@ -66,17 +73,16 @@ export function makeHistoryFeed(core: Core): HistoryFeed {
     let pauseMs = POLL_MS
     try {
       const from = await seen!
-      const rows = await query<Leaf & { historyId: string; newestLeaf: number }>(core.pool, READ_LEAVES, [
-        from.leaf,
+      const events = await query<Event & Stand & { isFull: boolean; next: number }>(core.pool, READ_EVENTS, [
+        from.size,
         [...followed.keys()],
       ])
-      const { historyId, newestLeaf } = rows[0]!
-      const isChanged = historyId !== from.historyId || newestLeaf < from.leaf
-      const leaves = rows.filter(({ leaf }) => leaf !== null)
+      const { historyId, size, isFull, next } = events[0]!
+      const isChanged = historyId !== from.historyId || size < from.size
       if (isChanged) startAgain()
-      else tell(leaves)
-      seen = Promise.resolve({ historyId, leaf: isChanged ? newestLeaf : (leaves.at(-1)?.leaf ?? from.leaf) })
-      if (leaves.length === MAX_BATCH) pauseMs = 0
+      else tell(events)
+      seen = Promise.resolve({ historyId, size: isChanged ? size : next })
+      if (isFull) pauseMs = 0
     } catch (error) {
       core.log.warn({ err: error }, 'reading the newest events for streams failed')
       pauseMs = POLL_AFTER_FAILURE_MS
@@ -100,11 +106,11 @@ export function makeHistoryFeed(core: Core): HistoryFeed {
     }
   }
 
-  function tell(leaves: Leaf[]) {
+  function tell(events: Event[]) {
     const woken = new Set<Followed>()
-    for (const { accountId, position, body } of leaves) {
-      const account = followed.get(accountId)
-      if (!account || body === null) continue
+    for (const { accountId, position, body } of events) {
+      const account = accountId === null ? undefined : followed.get(accountId)
+      if (!account) continue
       account.recent.push({ position, body })
       woken.add(account)
     }
@@ -128,7 +134,7 @@ export function makeHistoryFeed(core: Core): HistoryFeed {
   }
 
   async function stand(): Promise<void> {
-    seen ??= query<Seen>(core.pool, STANDS_AT).then(([row]) => row!)
+    seen ??= query<Stand>(core.pool, STANDS_AT).then(([row]) => row!)
     try {
       await seen
     } catch (error) {

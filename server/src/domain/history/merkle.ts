@@ -1,9 +1,10 @@
-import { createHash } from 'node:crypto'
+import { hash as hashOf } from 'node:crypto'
 
 // The tree of RFC 6962, section 2.1. Leaves are counted from 0. A subtree of level n is complete: it has 2^n leaves,
 // and its index counts the subtrees of its level.
 
 export type Hash = Buffer
+export const HASH_BYTES = 32
 
 /** The roots of the complete subtrees that a tree of `size` leaves is made of, the largest first. */
 export type Edge = { size: number; hashes: Hash[] }
@@ -12,16 +13,27 @@ export type Node = { level: number; index: number; hash: Hash }
 
 export const EMPTY_EDGE: Edge = { size: 0, hashes: [] }
 
-const EMPTY_ROOT = createHash('sha256').digest()
+const EMPTY_ROOT = sha256()
 const LEAF = Buffer.from([0])
 const NODE = Buffer.from([1])
 
 export function leafHash(data: Buffer): Hash {
-  return createHash('sha256').update(LEAF).update(data).digest()
+  return sha256(LEAF, data)
 }
 
 export function nodeHash(left: Hash, right: Hash): Hash {
-  return createHash('sha256').update(NODE).update(left).update(right).digest()
+  return sha256(NODE, left, right)
+}
+
+function sha256(...parts: Buffer[]): Hash {
+  return hashOf('sha256', Buffer.concat(parts), 'buffer')
+}
+
+/** Of hashes that are stored one behind the other. */
+export function hashesOf(bytes: Buffer): Hash[] {
+  return Array.from({ length: bytes.length / HASH_BYTES }, (_, place) =>
+    bytes.subarray(place * HASH_BYTES, (place + 1) * HASH_BYTES),
+  )
 }
 
 /** The edge with more leaves. `onNode` gets each subtree that became complete, also those of a single leaf. */

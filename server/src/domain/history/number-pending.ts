@@ -4,7 +4,8 @@ import { isoTime } from '../../db/sql-values.ts'
 import { transact, query, type Tx } from '../../db/tx.ts'
 import { IS_PERSONAL, SYSTEM, writeAudit } from '../core/audit-log.ts'
 import type { Core } from '../core/core.ts'
-import { appendLeaves, EMPTY_EDGE, type Edge, type Hash, type Node } from './merkle.ts'
+import { HASH_BYTES } from './merkle.ts'
+import { storeSubtrees, TREE_SIZE } from './stored-tree.ts'
 
 // Gives positions to what is committed. The numbers become visible only at the commit of a batch, and batches follow
 // each other: so no position ever appears behind one that a reader has passed, whatever order transactions commit in.
@@ -14,38 +15,41 @@ export const OPERATORS = '00000000-0000-0000-0000-000000000000'
 
 // One number for all processes on this database. The lock ends with its transaction, so it works through any pooler.
 const NUMBERING_LOCK = 4_782_115
-// A short transaction. At a thousand events a second, a batch of 20 ms has twenty.
+// A short transaction. At a thousand events a second, a batch of 20 ms has twenty. The events of a statement stay
+// together, so a batch may have some more.
 const MAX_BATCH = 500
-const HASH_BYTES = 32
 
 /**
  * full: there may be more. busy: another process is at it, and may not have seen the newest. lost: the database has
- * fewer positions than before, so another history began.
+ * fewer positions than before, or others, so another history began.
  */
 export type Numbered = 'full' | 'done' | 'idle' | 'busy' | 'lost'
 
-/** The edge that this process saw last: a database that is behind it has lost positions that readers know. */
-export type NumberingMemory = { edge: Edge }
+/** The newest leaf that this process saw: a database that lacks it has lost positions that readers know. */
+export type NumberingMemory = { leaf: number; hash: Buffer | null }
 
 export function makeNumberingMemory(): NumberingMemory {
-  return { edge: EMPTY_EDGE }
+  return { leaf: -1, hash: null }
 }
 
 export async function numberPending(core: Core, memory: NumberingMemory): Promise<Numbered> {
   const waiting = await query(core.pool, ANY_UNNUMBERED)
   if (waiting.length === 0) return 'idle'
-  let edge = memory.edge
+  let newest = memory
   const numbered = await transact(core.pool, async (tx): Promise<Numbered> => {
     const { locked } = await tx.one<{ locked: boolean }>(LOCK, [NUMBERING_LOCK])
     if (!locked) return 'busy'
-    const batch = await tx.one<Batch>(NUMBER, [MAX_BATCH])
-    const before = edgeOf(batch)
-    if (hasLost(before, memory.edge)) await beginHistory(tx, core.now(), LOST)
-    edge = await grow(tx, before, batch.leaves)
-    if (hasLost(before, memory.edge)) return 'lost'
-    return edge.size - before.size === MAX_BATCH ? 'full' : 'done'
+    const { size, known, hashes } = await tx.one<Batch>(NUMBER, [MAX_BATCH, core.now(), memory.leaf])
+    const count = hashes.length / HASH_BYTES
+    if (count > 0) newest = { leaf: size + count - 1, hash: hashes.subarray(-HASH_BYTES) }
+    await storeSubtrees(tx, size, size + count)
+    if (memory.hash !== null && !known?.equals(memory.hash)) {
+      await beginHistory(tx, core.now(), LOST)
+      return 'lost'
+    }
+    return count >= MAX_BATCH ? 'full' : 'done'
   })
-  memory.edge = edge
+  Object.assign(memory, newest)
   if (numbered === 'lost') {
     core.metrics.historiesBegun.inc()
     core.log.error(
@@ -81,85 +85,66 @@ export const LINE_TEXT = `(
 )`
 
 export const commitmentOf = (row: string, body: string) =>
-  `sha256(uuid_send(${row}.salt) || uuid_send(${row}.account_id) || int8send(${row}.position) || convert_to(${body}, 'UTF8'))`
+  `sha256(${row}.salt || uuid_send(${row}.account_id) || int8send(${row}.position) || convert_to(${body}, 'UTF8'))`
 
-export const leafHashOf = (row: string) =>
-  `sha256('\\x00'::bytea || convert_to(${row}.class, 'UTF8') || '\\x00'::bytea || ${row}.commitment)`
+export const leafHashOf = (row: string, commitment: string) =>
+  `sha256('\\x00'::bytea || convert_to(${row}.class, 'UTF8') || '\\x00'::bytea || ${commitment})`
 
-type Batch = { size: number; edge: Buffer; leaves: Buffer }
+/** `known` is the hash of the leaf $3 as it is now. */
+type Batch = { size: number; known: Buffer | null; hashes: Buffer }
 
-// A line that was erased before it got a position has none.
+const COUNT = 'coalesce(cardinality(event_ids), 1)'
+
+// Leaves are in the order of accounts, so that those of a run follow each other. A line that was erased before it got a
+// position has none.
 const NUMBER = prepared(`
   with tree as materialized (
-    select size, edge from history_edges order by size desc limit 1
+    select ${TREE_SIZE} as size
   ), taken as (
-    delete from unnumbered where place = any(array(select place from unnumbered order by place limit $1))
-    returning place, event_id, line_id
+    delete from unnumbered where place = any(array(
+      select place from (
+        select place, sum(${COUNT}) over (order by place) - ${COUNT} as before
+        from (select * from unnumbered order by place limit $1) u
+      ) waiting where before < $1
+    ))
+    returning place, event_ids, line_id
   ), written as materialized (
-    select t.*, e.account_id, 'event' as class, e.body from taken t join events e on e.id = t.event_id
+    select e.account_id, 'event' as class, t.place, i.place as part, e.id as event_id, t.line_id, e.body
+    from taken t cross join unnest(t.event_ids) with ordinality as i (id, place) join events e on e.id = i.id
     union all
-    select t.*, '${OPERATORS}', case when ${IS_PERSONAL} then 'personal' else 'line' end, ${LINE_TEXT}
+    select '${OPERATORS}', case when ${IS_PERSONAL} then 'personal' else 'line' end, t.place, 1, null, l.id, ${LINE_TEXT}
     from taken t join audit_log l on l.id = t.line_id
-  ), last as materialized (
-    select account_id, coalesce(
-      (select position from history h where h.account_id = w.account_id order by position desc limit 1), 0
-    ) as position
+  ), owners as materialized (
+    select account_id, gen_random_uuid() as salt, coalesce(
+      (select first_position + cardinality(event_ids) - 1 from history_runs r where r.account_id = w.account_id
+        order by first_position desc limit 1),
+      (select max(position) from history_lines where w.account_id = '${OPERATORS}'), 0) as last
     from (select distinct account_id from written) w
-  ), placed as materialized (
-    select w.event_id, w.line_id, w.account_id, w.class, w.body, gen_random_uuid() as salt,
-      l.position + row_number() over (partition by w.account_id order by w.place) as position,
-      (select size from tree) + row_number() over (order by w.place) - 1 as leaf
-    from written w join last l using (account_id)
-  ), numbered as (
-    insert into history (account_id, position, leaf, class, event_id, line_id, salt, commitment)
-    select account_id, position, leaf, class, event_id, line_id, salt, ${commitmentOf('p', 'p.body')}
-    from placed p order by leaf
-    returning leaf, class, commitment
+  ), numbered as materialized (
+    select w.*, case when line_id is null then o.salt else gen_random_uuid() end as run_salt,
+      last + row_number() over (partition by account_id order by place, part) as position,
+      (select size from tree) + row_number() over (order by account_id, place, part) - 1 as leaf
+    from written w join owners o using (account_id)
+  ), committed as materialized (
+    select n.*, ${commitmentOf('n', 'n.body')} as commitment
+    from (
+      select n.*, substring(sha256(uuid_send(n.run_salt) || int8send(n.position)) for 16) as salt from numbered n
+    ) n
+  ), runs as (
+    insert into history_runs (account_id, first_position, first_leaf, event_ids, salt, numbered_at)
+    select account_id, min(position), min(leaf), array_agg(event_id order by position), run_salt, $2
+    from numbered where event_id is not null group by account_id, run_salt
+  ), lines as (
+    insert into history_lines (position, leaf, line_id, class, salt, commitment)
+    select position, leaf, line_id, class, run_salt, commitment from committed where line_id is not null
+  ), leaves as (
+    insert into history_leaves (first_leaf, hashes)
+    select min(leaf), string_agg(${leafHashOf('c', 'c.commitment')}, ''::bytea order by leaf) from committed c
+    having count(*) > 0
+    returning hashes
   )
-  select size, edge, coalesce((select string_agg(${leafHashOf('n')}, ''::bytea order by n.leaf) from numbered n), '') as leaves
+  select size, coalesce((select hashes from leaves), '') as hashes, (
+    select substring(hashes from (($3 - first_leaf) * ${HASH_BYTES} + 1)::int for ${HASH_BYTES})
+    from history_leaves where first_leaf <= $3 order by first_leaf desc limit 1
+  ) as known
   from tree`)
-
-export function edgeOf({ size, edge }: { size: number; edge: Buffer }): Edge {
-  return { size, hashes: hashesOf(edge) }
-}
-
-export function hashesOf(bytes: Buffer): Hash[] {
-  return Array.from({ length: bytes.length / HASH_BYTES }, (_, place) =>
-    bytes.subarray(place * HASH_BYTES, (place + 1) * HASH_BYTES),
-  )
-}
-
-function hasLost(now: Edge, known: Edge): boolean {
-  if (now.size !== known.size) return now.size < known.size
-  return !Buffer.concat(now.hashes).equals(Buffer.concat(known.hashes))
-}
-
-export const STORED_LEVELS = 8
-
-async function grow(tx: Tx, before: Edge, leaves: Buffer): Promise<Edge> {
-  const nodes: Node[] = []
-  const edge = appendLeaves(before, hashesOf(leaves), (node) => {
-    if (node.level > 0 && node.level % STORED_LEVELS === 0) nodes.push(node)
-  })
-  if (edge.size === before.size) return edge
-  await tx.run(GROW, [
-    edge.size,
-    Buffer.concat(edge.hashes),
-    nodes.map(({ level }) => level),
-    nodes.map(({ index }) => index),
-    nodes.map(({ hash }) => hash),
-  ])
-  return edge
-}
-
-// The size is the key: two batches can never follow the same edge.
-const GROW = prepared(`
-  with nodes as (
-    insert into history_nodes (level, index, hash) select * from unnest($3::smallint[], $4::bigint[], $5::bytea[])
-  )
-  insert into history_edges (size, edge) values ($1, $2)`)
-
-/** Edges serve only the next batch. A few stay for whoever looks. */
-export async function purgeEdges(core: Core): Promise<void> {
-  await query(core.pool, 'delete from history_edges where size < (select max(size) from history_edges) - 10000')
-}

@@ -1,6 +1,6 @@
 import { Fault } from '../../base/fault.ts'
 import { prepared } from '../../db/prepared.ts'
-import { query } from '../../db/tx.ts'
+import { query, queryOne } from '../../db/tx.ts'
 import type { Core } from '../core/core.ts'
 import { CURRENT_HISTORY } from './heads.ts'
 import type { HistoryFeed, Reading, Told } from './history-feed.ts'
@@ -17,22 +17,36 @@ export function historyCursor(historyId: string, position: number): string {
   return `${historyId}.${position}`
 }
 
+/** In SQL, the positions of the account $1 after $2, at most $3, of `history h`. There is no gap between them. */
+export const NEXT_POSITIONS = `h.account_id = $1 and h.position > $2 and h.position <= $2 + $3
+  and h.first_position <= $2 + $3 and h.first_position >= coalesce(
+    (select max(first_position) from history_runs where account_id = $1 and first_position <= $2 + 1), 0)`
+
+const LAST_POSITION = `coalesce((
+  select first_position + cardinality(event_ids) - 1 from history_runs where account_id = $1
+  order by first_position desc limit 1
+), 0)`
+
 const READ = prepared(`
   select h.position, e.body from history h join events e on e.id = h.event_id
-  where h.account_id = $1 and h.position > $2 order by h.position limit $3`)
+  where ${NEXT_POSITIONS} order by h.position`)
 
 export function readHistory(core: Core, { accountId, after, limit }: Reading): Promise<Told[]> {
   return query<Told>(core.pool, READ, [accountId, after, limit])
 }
 
+export type Stand = { historyId: string; last: number }
+
+/** Where an account's history ends. */
+export async function readStand(core: Core, accountId: string): Promise<Stand> {
+  return queryOne<Stand>(core.pool, `select "historyId", ${LAST_POSITION} as last from (${CURRENT_HISTORY}) c`, [
+    accountId,
+  ])
+}
+
 /** Refuses a cursor of another history, and one that is past the end: silence would hide a loss. */
 export async function checkCursor(core: Core, accountId: string, cursor: HistoryCursor): Promise<string> {
-  const [{ historyId, last } = { historyId: '', last: 0 }] = await query<{ historyId: string; last: number }>(
-    core.pool,
-    `select "historyId", coalesce((select max(position) from history where account_id = $1), 0) as last
-     from (${CURRENT_HISTORY}) c`,
-    [accountId],
-  )
+  const { historyId, last } = await readStand(core, accountId)
   if ((cursor.historyId ?? historyId) === historyId && cursor.position <= last) return historyId
   throw new Fault(
     'history_changed',

@@ -1,8 +1,26 @@
 import type { Tx } from '../../db/tx.ts'
-import { consistencyRanges, coverOf, inclusionRanges, nodeHash, type Hash, type Range, type Subtree } from './merkle.ts'
-import { hashesOf, leafHashOf, STORED_LEVELS } from './number-pending.ts'
+import {
+  consistencyRanges,
+  coverOf,
+  EMPTY_EDGE,
+  HASH_BYTES,
+  hashesOf,
+  inclusionRanges,
+  nodeHash,
+  rootOf,
+  type Hash,
+  type Range,
+  type Subtree,
+} from './merkle.ts'
 
-// Roots of parts of the tree, from the stored subtrees and at most 255 leaves for each end of a range.
+// The leaves of each batch are stored, and the roots of complete subtrees of 256, 65536, … leaves. Every other root is
+// made of these, and of at most 255 hashes of each stored level for each end of a range.
+
+export const STORED_LEVELS = 8
+
+export const TREE_SIZE = `coalesce((
+  select first_leaf + length(hashes) / ${HASH_BYTES} from history_leaves order by first_leaf desc limit 1
+), 0)`
 
 type Reads = Pick<Tx, 'rows'>
 
@@ -28,6 +46,12 @@ export async function readRoots(db: Reads, ranges: Range[]): Promise<Hash[]> {
   })
 }
 
+export async function readTreeRoot(db: Reads, size: number): Promise<Hash> {
+  if (size === 0) return rootOf(EMPTY_EDGE)
+  const [root] = await readRoots(db, [{ from: 0, to: size }])
+  return root!
+}
+
 export function readInclusion(db: Reads, leaf: number, size: number): Promise<Hash[]> {
   return readRoots(db, inclusionRanges(leaf, size))
 }
@@ -43,10 +67,16 @@ function runOf({ level, index }: Subtree): Run {
   return { level: level - height, from: index * width, to: (index + 1) * width }
 }
 
+// Of the batch that a range begins in, and of the one that it ends in, only a part.
 const READ_LEAVES = `
-  select string_agg(${leafHashOf('h')}, ''::bytea order by h.leaf) as hashes
+  select string_agg(
+    substring(l.hashes from greatest((r.first - l.first_leaf)::int * ${HASH_BYTES}, 0) + 1
+      for (least(r.beyond - l.first_leaf, length(l.hashes) / ${HASH_BYTES}) - greatest(r.first - l.first_leaf, 0))::int * ${HASH_BYTES}),
+    ''::bytea order by l.first_leaf) as hashes
   from unnest($1::bigint[], $2::bigint[]) with ordinality as r (first, beyond, place)
-  left join history h on h.leaf >= r.first and h.leaf < r.beyond
+  left join history_leaves l on l.first_leaf < r.beyond
+    and l.first_leaf >= (select max(first_leaf) from history_leaves where first_leaf <= r.first)
+    and l.first_leaf + length(l.hashes) / ${HASH_BYTES} > r.first
   group by r.place order by r.place`
 
 const READ_NODES = `
@@ -80,4 +110,26 @@ function rootOfComplete(hashes: Hash[]): Hash {
   while (level.length > 1)
     level = Array.from({ length: level.length / 2 }, (_, place) => nodeHash(level[2 * place]!, level[2 * place + 1]!))
   return level[0]!
+}
+
+/** Stores what became complete when the tree grew. */
+export async function storeSubtrees(tx: Tx, before: number, after: number): Promise<void> {
+  for (let level = STORED_LEVELS; ; level += STORED_LEVELS) {
+    const from = Math.floor(before / 2 ** level)
+    const to = Math.floor(after / 2 ** level)
+    if (from === to) return
+    const width = 2 ** STORED_LEVELS
+    const indexes = Array.from({ length: to - from }, (_, place) => from + place)
+    const runs = indexes.map((index) => ({
+      level: level - STORED_LEVELS,
+      from: index * width,
+      to: (index + 1) * width,
+    }))
+    const roots = (await readRuns(tx, runs)).map(rootOfComplete)
+    await tx.run(
+      `insert into history_nodes (level, index, hash)
+       select $1, n.index, n.hash from unnest($2::bigint[], $3::bytea[]) as n (index, hash)`,
+      [level, indexes, roots],
+    )
+  }
 }

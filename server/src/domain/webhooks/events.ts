@@ -15,11 +15,14 @@ export type NewEvent = {
   data: object
 }
 
-/** In SQL, inserts the events of the CTE `telling`, and a delivery for each webhook that wants one. */
+/**
+ * In SQL, inserts the events of the CTE `telling`, and a delivery for each webhook that wants one. They are in the
+ * account's history in the order of `place`.
+ */
 export const TELL = `
   told as (
     insert into events (id, account_id, kind, subject_id, body, created_at, seal)
-    select id, account_id, kind, subject_id, body, created_at, seal from telling
+    select id, account_id, kind, subject_id, body, created_at, seal from telling order by place
     returning id
   ), queued as (
     insert into deliveries (event_id, webhook_id, due_at)
