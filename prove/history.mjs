@@ -2,13 +2,13 @@
 
 import { randomBytes } from 'node:crypto'
 import { setMaxListeners } from 'node:events'
-import { createRequire } from 'node:module'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
 import { root } from '../scripts/bootstrap.mjs'
 import { proveClaims } from './claims.mjs'
+import { makeAccounts, openDatabase } from './history/database.mjs'
 import { followHeads } from './history/heads.mjs'
 import { bearer, readStream, READER_WAYS, startReader } from './history/readers.mjs'
 import { makeService } from './money/service.mjs'
@@ -64,7 +64,6 @@ const LENGTHS = options.quick
 
 const dist = resolve(options.dist ?? join(root, 'server/dist'))
 const env = { SECRET_KEY: randomBytes(32).toString('hex'), RECONCILE_SECONDS: '5', PENDING_MAX_PER_ACCOUNT: '0' }
-const load = (path) => import(pathToFileURL(join(dist, path)).href)
 const noted = new Map()
 let bank
 let services
@@ -80,8 +79,8 @@ async function prove({ service, home, note, ...parts }) {
     if (noted.get(claim) <= NAMED_MAX) note(claim, text)
   }
   services = await startServices(service, home)
-  database = await openDatabase(home)
-  accounts = await makeAccounts()
+  database = await openDatabase({ dist, home, secretKey: env.SECRET_KEY })
+  accounts = await makeAccounts(database, { dist, count: ACCOUNTS })
   const { makeGuiche } = await import(pathToFileURL(join(dist, '../sdk/dist/client.js')).href)
   const readers = startReaders(makeGuiche)
   const heads = startHeads()
@@ -117,69 +116,6 @@ async function startServices(first, home) {
   const others = await Promise.all(Array.from({ length: PROCESSES - 1 }, make))
   await Promise.all(others.map((other) => other.start()))
   return [first, ...others]
-}
-
-async function openDatabase(home) {
-  const [{ openEmbedded }, { makePool }, { transact }, { insertEvents, eventBody }, { newUuid7 }] = await Promise.all(
-    ['db/embedded/server.js', 'db/pool.js', 'db/tx.js', 'domain/webhooks/events.js', 'base/ids.js'].map(load),
-  )
-  const pg = createRequire(join(dist, 'cli.js'))('pg')
-  const silent = { debug() {}, info() {}, warn() {}, error() {} }
-  const embedded = await openEmbedded({ home, say: () => undefined })
-  const pool = makePool(embedded.databaseUrl, silent)
-  const makeEvents = (ids) => {
-    const createdAt = new Date()
-    return ids.map((accountId) => {
-      const event = { kind: 'WEBHOOK_TEST', accountId, subjectId: newUuid7(createdAt), createdAt }
-      return { ...event, data: { message: 'guiche can reach this address. Nothing was paid.' } }
-    })
-  }
-  return {
-    rows: async (sql, params) => (await pool.query(sql, params)).rows,
-    transact: (work) => transact(pool, work),
-    /** Writes one event for each of the accounts, in one transaction. Returns their bodies. */
-    async tell(ids) {
-      const events = makeEvents(ids)
-      await transact(pool, (tx) => insertEvents(tx, events[0].createdAt, events))
-      return events.map(eventBody)
-    },
-    /** Writes an event, and commits it later. */
-    async hold(id) {
-      const client = new pg.Client({ connectionString: embedded.databaseUrl })
-      await client.connect()
-      await client.query('begin')
-      const events = makeEvents([id])
-      await insertEvents({ run: (sql, values) => client.query(sql, values) }, events[0].createdAt, events)
-      const commit = async () => {
-        await client.query('commit')
-        await client.end()
-      }
-      return { body: eventBody(events[0]), commit }
-    },
-    async close() {
-      await pool.end()
-      await embedded.stop()
-    },
-  }
-}
-
-async function makeAccounts() {
-  const [{ makeAccount }, { createKey }] = await Promise.all(
-    ['domain/accounts/accounts.js', 'domain/accounts/api-keys.js'].map(load),
-  )
-  const actor = { kind: 'console', name: 'prove' }
-  const made = []
-  for (let number = 0; number < ACCOUNTS; number++) {
-    const holder = { email: `${number}@loja.example`, name: `Loja ${number}`, passwordHash: 'none' }
-    made.push(
-      await database.transact(async (tx) => {
-        const id = await makeAccount(tx, new Date(), holder, actor)
-        const key = { accountId: id, name: 'prove', scopes: ['deposits:write', 'events:read'], expiresAt: null }
-        return { number, id, key: (await createKey(tx, new Date(), 'test', key, actor)).text }
-      }),
-    )
-  }
-  return made
 }
 
 /** Request deposits, and pay each that is answered. `stop` returns how many were paid. */

@@ -8,6 +8,7 @@ import { ensureBuilt, ensureInstalled, ensureNode, root, run } from '../scripts/
 const TITLES = {
   many: 'many payments',
   history: 'one history',
+  export: 'a million events',
   hints: 'hints and queries',
   broken: 'broken on purpose',
   conformance: 'API Pix, and broken on purpose',
@@ -43,6 +44,7 @@ const proofs = {
   processes: ['prove/processes.mjs'],
   orders: ['prove/orders.mjs', ...(options.seed ? ['--seed', options.seed] : [])],
   history: ['prove/history.mjs'],
+  export: ['prove/export.mjs'],
   tamper: ['prove/tamper.mjs'],
   broken: ['prove/broken.mjs'],
   ...(options.openapi && {
