@@ -351,6 +351,7 @@ test('a refund that was not made is told once, by reports that race', async () =
         value: 50_00,
         status: 'COMPLETED',
         endToEndId: payment.endToEndId,
+        metadata: null,
       },
     ],
   ])

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { query } from '../src/db/tx.ts'
 import { exportAccount } from '../src/domain/reports/export-account.ts'
 import { bearer, deposit, get } from './requests.ts'
-import { settleAll } from './refund-steps.ts'
+import { changeMind, followToEnd, refund, settleAll } from './refund-steps.ts'
 import { world, type TestAccount, type World } from './world.ts'
 
 const METADATA = { z: 'last comes first', cart: 'é "7"\n✓', 'a.b-c_1': '' }
@@ -57,14 +57,35 @@ test('metadata is part of what an idempotency key asks for, and of what the id o
   expect((await w.differences()).map(({ check }) => check)).toContain('code')
 })
 
-test('an event of the release before is right without metadata, and one with other metadata than its charge is not', async () => {
-  const w = await world()
-  const account = await w.account()
-  const { charge } = await create(w, account, { value: 50_00, metadata: { cart: '7' } })
+/** A deposit that was paid, and a refund of it that the bank made and took back. */
+async function undoneRefund(w: World, account: TestAccount, body: object) {
+  const { charge } = await create(w, account, { value: 50_00, ...body })
   const { pix } = await w.sandbox.pay({ emv: charge.emv })
   const { endToEndId } = pix[0]!
   const occurredAt = w.clock.now()
   await settleAll(w, [{ provider: 'sandbox', endToEndId, txid: charge.id, amountCents: 50_00, occurredAt }])
+  await followToEnd(w, await refund(w, charge, { amountCents: 10_00 }))
+  await changeMind(w, endToEndId, 'take back')
+}
+
+test('events about a refund carry the reference and the metadata of the deposit', async () => {
+  const w = await world()
+  const account = await w.account()
+  await undoneRefund(w, account, { externalId: 'order-1', metadata: METADATA })
+  const { events } = (await w.app.inject(get(account.key, '/api/events?order=asc'))).json()
+  const told = events.map(({ event, data }: { event: string; data: { externalId: string; metadata: object } }) => [
+    event,
+    data.externalId,
+    JSON.stringify(data.metadata),
+  ])
+  const kinds = ['DEPOSIT_ASSET_SUCCESS', 'DEPOSIT_REFUNDED', 'REFUND_FAILED']
+  expect(told).toEqual(kinds.map((kind) => [kind, 'order-1', JSON.stringify(METADATA)]))
+  expect(await w.differences()).toEqual([])
+})
+
+test('events of the release before are right without metadata, and those with other metadata than their charge are not', async () => {
+  const w = await world()
+  await undoneRefund(w, await w.account(), { metadata: { cart: '7' } })
   const rewrite = (from: string, to: string) =>
     query(
       w.pool,
@@ -72,11 +93,12 @@ test('an event of the release before is right without metadata, and one with oth
        alter table events enable trigger all; commit`,
       [],
     )
+  const checks = async () => [...new Set((await w.differences()).map(({ check }) => check))].toSorted()
   await rewrite('"cart":"7"', '"cart":"8"')
-  // Its seal tells as well that it was altered.
-  expect((await w.differences()).map(({ check }) => check)).toEqual(['deposit_event', 'event_seal'])
+  // Their seals tell as well that they were altered.
+  expect(await checks()).toEqual(['deposit_event', 'event_seal', 'refund_event'])
   await rewrite(',"metadata":{"cart":"8"}', '')
-  expect((await w.differences()).map(({ check }) => check)).toEqual(['event_seal'])
+  expect(await checks()).toEqual(['event_seal'])
 })
 
 const LONGEST = 'v'.repeat(500)

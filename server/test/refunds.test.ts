@@ -73,6 +73,7 @@ test('a refund that is done is told to the account holder, once, with what was r
       status: 'COMPLETED',
       endToEndId: refunds[1]!.endToEndId,
       refundedAt: refunds[1]!.endedAt!.toISOString(),
+      metadata: null,
     },
   })
   expect(second.data).toMatchObject({ refundedValue: 5_00, totalRefundedValue: 15_00, refundId: refunds[0]!.id })

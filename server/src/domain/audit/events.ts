@@ -18,15 +18,17 @@ function named(subject: string): Rules {
   return { 'the event’s id': [NAME, nameOf(subject)] }
 }
 
-/** The exact bytes that receivers got. */
+/** The exact bytes that receivers got. Release 1.0.0-rc.1 writes no metadata, also beside this one during an update. */
+function isBodyOf<Facts>(kind: SentKind, fields: FieldsInSql<Facts>): string {
+  const { metadata: _, ...withoutMetadata } = fields
+  return `e.body in (${bodyOf(kind, fields)}, ${bodyOf(kind, withoutMetadata)})`
+}
+
 function bodyOf<Facts>(kind: SentKind, fields: FieldsInSql<Facts>): string {
   const data = Object.entries(fields).map(([name, { sql }]) => `'"${name}":' || ${jsonText(sql)}`)
   return `'{"id":"' || ${NAME} || '","event":"${kind}","createdAt":"' || ${isoTime('e.created_at')} || '","data":{'
     || ${data.join(` || ',' || `)} || '}}'`
 }
-
-/** As release 1.0.0-rc.1 writes it, also beside this one during an update. */
-const { metadata: _, ...WITHOUT_METADATA } = DEPOSIT_PAID
 
 const depositEvent = check({
   subject: `'charge ' || ${hex('coalesce(c.id, e.subject_id)')}`,
@@ -42,8 +44,7 @@ const depositEvent = check({
     'the event’s account': ['e.account_id', 'c.account_id'],
     'the event’s time': ['e.created_at', 'coalesce(m.resolved_at, p.recorded_at)'],
     ...named('c.id'),
-    'the event’s body is not what the charge and its payment say': `e.body in (
-      ${bodyOf('DEPOSIT_ASSET_SUCCESS', DEPOSIT_PAID)}, ${bodyOf('DEPOSIT_ASSET_SUCCESS', WITHOUT_METADATA)})`,
+    'the event’s body is not what the charge and its payment say': isBodyOf('DEPOSIT_ASSET_SUCCESS', DEPOSIT_PAID),
     ...bornAt('e.id', 'e.created_at'),
   },
 })
@@ -78,7 +79,7 @@ const refundEvent = `
       'the event’s account': ['e.account_id', 'c.account_id'],
       'the event’s time': ['e.created_at', 'r.ended_at'],
       ...named('r.subject'),
-      'the event’s body is not what the charge and its refunds say': `e.body = ${bodyOf('DEPOSIT_REFUNDED', DEPOSIT_REFUNDED)}`,
+      'the event’s body is not what the charge and its refunds say': isBodyOf('DEPOSIT_REFUNDED', DEPOSIT_REFUNDED),
       ...bornAt('e.id', 'e.created_at'),
     },
   })}`

@@ -5,18 +5,20 @@ import {
   cents,
   CHARGE,
   endToEndId,
+  METADATA,
   statusField,
   text,
   time,
   type EventCharge,
   type EventFields,
   type FieldsInSql,
+  type WithMetadata,
 } from './event-fields.ts'
 
 // The kinds about refunds of deposits. Refunds of held payments are told as DEPOSIT_RELEASED.
 
 type Refunded = {
-  charge: EventCharge & { valueCents: Cents; refundedCents: Cents }
+  charge: EventCharge & WithMetadata & { valueCents: Cents; refundedCents: Cents }
   refund: { id: string; amountCents: Cents; feeReturnedCents: Cents; endToEndId: string }
   at: Date
 }
@@ -58,6 +60,7 @@ export const DEPOSIT_REFUNDED: FieldsInSql<Refunded> = {
     valueOf: ({ at }) => at.toISOString(),
     sql: isoTime('r.ended_at'),
   },
+  ...METADATA,
 }
 
 const FAILURES = ['not_made', 'undone'] as const
@@ -87,6 +90,7 @@ export const REFUND_FAILED: EventFields<Omit<Refunded, 'at'> & { reason: RefundF
   value: { schema: cents('The value of the charge'), valueOf: ({ charge }) => charge.valueCents },
   status: statusField('COMPLETED'),
   endToEndId: { schema: endToEndId, valueOf: ({ refund }) => refund.endToEndId },
+  ...METADATA,
 }
 
 export const REFUND_KINDS = {
