@@ -53,17 +53,18 @@ export function startChild(program: string, args: string[], options: SpawnOption
 
 /**
  * The built service in a process of its own, as `npm start` runs it. Killed at the end of the test if it still lives.
+ * Without PORT it gets a port that is free.
  */
 export async function startServer(env: Record<string, string>, cli = CLI, args: string[] = []): Promise<ServerProcess> {
-  const port = await freePort()
+  const { PORT = String(await freePort()) } = env
   const child = startChild(process.execPath, [cli, 'start', ...args], {
-    env: { ...cleanEnv(), PORT: String(port), ...env },
+    env: { ...cleanEnv(), ...env, PORT },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const exited = once(child, 'exit').then(([code, signal]) => (code ?? signal) as number | string)
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()))
-  const url = `http://127.0.0.1:${port}`
+  const url = `http://127.0.0.1:${PORT}`
   await until(
     `the server is ready; it said: ${output}`,
     async () => {
