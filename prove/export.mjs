@@ -137,7 +137,7 @@ async function proveReceipt({ service, account, home, verify, note }) {
   const after = Math.floor(EVENTS / 2)
   const page = await get(`?after=${after}&limit=2`).then((answer) => answer.json())
   // As a webhook gets them: positions are told beside the bytes.
-  const [event, other] = page.events.map(({ position: _, ...told }) => told)
+  const [event, other] = page.events.map((told) => ({ ...told, position: undefined }))
   const receipt = join(home, 'event.tlog-proof')
   await writeFile(receipt, await get(`/${event.id}/receipt`).then((answer) => answer.text()))
   for (const [told, wanted] of [

@@ -403,6 +403,8 @@ export type DepositRefundedEvent = {
     endToEndId: string
     /** When the provider confirmed the refund. */
     refundedAt: string
+    /** Your own data about the deposit. */
+    metadata: Record<string, string> | null
   }
 }
 
@@ -811,6 +813,8 @@ export type RefundFailedEvent = {
     status: 'COMPLETED'
     /** The number of the payment in the Pix system. */
     endToEndId: string
+    /** Your own data about the deposit. */
+    metadata: Record<string, string> | null
   }
 }
 

@@ -200,7 +200,9 @@ async function setDatabaseAhead({ pool }: World): Promise<void> {
 /** Whoever gives positions waits until what this returns is called. */
 async function blockPositions({ pool }: World): Promise<() => Promise<void>> {
   const client = await pool.connect()
-  await client.query('begin; set local idle_in_transaction_session_timeout = 0; lock table history in exclusive mode')
+  await client.query(
+    'begin; set local idle_in_transaction_session_timeout = 0; lock table history_runs in exclusive mode',
+  )
   return async () => {
     await client.query('rollback')
     client.release()

@@ -131,6 +131,7 @@ export const EVENT_EXAMPLES = {
       status: 'COMPLETED',
       endToEndId: 'E12345678202601311201s0123456789',
       refundedAt: '2026-01-31T12:30:04.000Z',
+      metadata: { cart: '7b1f', channel: 'app' },
     },
   },
   REFUND_FAILED: {
@@ -148,6 +149,7 @@ export const EVENT_EXAMPLES = {
       value: 5000,
       status: 'COMPLETED',
       endToEndId: 'E12345678202601311201s0123456789',
+      metadata: { cart: '7b1f', channel: 'app' },
     },
   },
   WEBHOOK_DISABLED: {
