@@ -19,6 +19,8 @@ export default defineConfig({
     ],
   },
   test: {
+    // The server is run as it was built.
+    server: { deps: { external: [/\/server\/dist\//] } },
     name: 'sdk',
     include: chosenTests(),
     // One server for all files: to start it takes longer than most of them.

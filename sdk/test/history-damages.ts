@@ -32,7 +32,8 @@ export function mixedLog(size: number) {
 }
 
 export const damagedLog = mixedLog(SIZE)
-export const wholeLines = (account = FIRST) => damagedLog.export(account)
+const WHOLE_LINES = damagedLog.export(FIRST)
+export const wholeLines = () => [...WHOLE_LINES]
 
 const at = (lines: string[], position: number) => lines.findIndex((line) => line.includes(`"position":${position},`))
 const lineOf = (lines: string[], index: number) => JSON.parse(lines[index]!) as Line
