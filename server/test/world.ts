@@ -182,12 +182,13 @@ export async function world(options: Options = {}): Promise<World> {
     const email = `${name}@example.com`
     // The account has no password that anybody could type: hashing one takes longer than most tests, and
     // accounts.test.ts covers it.
-    const accountId = await transact(ctx.pool, (tx) =>
-      makeAccount(tx, clock.now(), { email, name: `Loja ${name}`, passwordHash: 'none' }, SYSTEM),
-    )
-    // Its key is in no event, so that the events of a test are those that it makes.
-    const key = { accountId, operatorId: null, name: 'test', scopes, expiresAt: null }
-    const { text } = await transact(ctx.pool, (tx) => insertKey(tx, clock.now(), 'test', key, SYSTEM))
+    const { accountId, text } = await transact(ctx.pool, async (tx) => {
+      const fields = { email, name: `Loja ${name}`, passwordHash: 'none' }
+      const accountId = await makeAccount(tx, clock.now(), fields, SYSTEM)
+      // Its key is in no event, so that the events of a test are those that it makes.
+      const key = { accountId, operatorId: null, name: 'test', scopes, expiresAt: null }
+      return { accountId, ...(await insertKey(tx, clock.now(), 'test', key, SYSTEM)) }
+    })
     return { accountId, email, key: text, caller: await authenticate(ctx, text) }
   }
   const deposit: World['deposit'] = async (holder, request = {}) => {
