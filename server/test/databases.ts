@@ -33,7 +33,7 @@ const END_WITHIN_MS = 5_000
 /** How many turns the statements that a test left running may take to end. */
 const IDLE_TURNS = 100
 const IDLE_TURN_MS = 5
-const SILENT: Log = { debug() {}, info() {}, warn() {}, error() {} }
+export const SILENT: Log = { debug() {}, info() {}, warn() {}, error() {} }
 
 /** The key that seals rows and ids of charges. A command that audits them needs it as SECRET_KEY. */
 export const CHARGE_SECRET = 'a secret for ids of charges that only tests know'
