@@ -27,8 +27,9 @@ const SLOWEST = [
 ]
 
 /**
- * The longest files of the server first, so that none of them runs alone at the end. Before them all other projects, one
- * by one: a worker that meets a file of another project ends, and loading the server again takes longer than most files.
+ * The longest files of the server first, so that none of them runs alone at the end. Before them come the other
+ * projects, one by one: a worker that meets a file of another project ends, and loading the server again takes longer
+ * than most files.
  */
 class SlowestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
