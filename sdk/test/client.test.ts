@@ -172,17 +172,17 @@ describe('waiting for a payment', () => {
   test('hears of the payment from the payment page, and asks twice in all', async () => {
     const charge = await guiche.deposits.create({ value: 1_00 })
     const questions: string[] = []
-    let heard = () => {}
-    const isOpen = new Promise<void>((resolve) => (heard = resolve))
+    let isOpen = false
     const watching: typeof fetch = async (input, init) => {
       const response = await fetch(input, init)
-      if ((input as string).endsWith('/events')) heard()
+      if ((input as string).endsWith('/events')) isOpen = true
       else questions.push(input as string)
       return response
     }
     // The second question by itself would come after the time limit of the test.
     const waiting = clientOf({ fetch: watching }).deposits.waitUntilPaid(charge.paymentLinkId, { intervalMs: 60_000 })
-    await isOpen
+    // A payment before the first answer would leave nothing to ask.
+    await expect.poll(() => [isOpen, questions.length]).toEqual([true, 1])
     await pay(charge)
     expect(await waiting).toMatchObject({ status: 'COMPLETED', heldPayments: [], refunds: [] })
     expect(questions).toHaveLength(2)
