@@ -21,9 +21,9 @@ export async function openDatabase({ dist, home }) {
   const { openEmbedded } = await load('db/embedded/server.js')
   const { makePool } = await load('db/pool.js')
   const { transact } = await load('db/tx.js')
+  const { booksOptions } = await load('domain/audit/audit.js')
   const { auditBooks } = await load('domain/audit/books.js')
-  const { makeSealer } = await load('base/sealer.js')
-  const { makeChargeSeal } = await load('domain/core/charge-facts.js')
+  const { loadConfig } = await load('config/config.js')
   const { refreshDailyTotals } = await load('domain/reports/daily-totals.js')
   const pg = createRequire(join(dist, 'cli.js'))('pg')
   const embedded = await openEmbedded({ home, say: () => undefined })
@@ -102,9 +102,10 @@ export async function openDatabase({ dist, home }) {
       }
     },
     async audit(url) {
-      const forged = makePool(url, SILENT, { sealer: makeSealer(() => [secretKey]) })
+      const { settings } = loadConfig({ GUICHE_HOME: home })
+      const forged = makePool(url, SILENT, { sealer: settings.sealer })
       try {
-        const options = { now: new Date(), seal: makeChargeSeal(() => [secretKey]) }
+        const options = await booksOptions({ now: () => new Date(), settings })
         const work = (tx) => auditBooks(tx, options)
         return (await transact(forged, work, { isolation: 'repeatable read' })).differences
       } finally {
