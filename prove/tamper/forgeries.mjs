@@ -244,6 +244,19 @@ export function forgeries({ victim, eve }) {
       `delete from daily_total_marks; delete from daily_totals; delete from ledger_balances b using ledger_accounts l where l.id = b.ledger_account_id and l.kind = 'balance' and b.credits_cents = 0 and b.debits_cents = 0 and l.account_id <> '${eve}'; delete from ledger_accounts l where kind = 'balance' and not exists (select from ledger_balances b where b.ledger_account_id = l.id)`,
     ],
 
+    [
+      'the cash at a bank gone from the ledger',
+      ['transfer'],
+      `create temp table gone on commit drop as select id from ledger_accounts where kind = 'cash' and provider = 'sandbox';
+      delete from ledger_balances where ledger_account_id = (select id from gone); delete from ledger_accounts where id = (select id from gone)`,
+    ],
+    [
+      'what was written off gone from the ledger',
+      ['transfer'],
+      `create temp table gone on commit drop as select id from ledger_accounts where kind = 'written_off';
+      delete from ledger_balances where ledger_account_id = (select id from gone); delete from ledger_accounts where id = (select id from gone)`,
+    ],
+
     // ---- Payments
     [
       'the victim’s payment on eve’s charge',
@@ -264,6 +277,12 @@ export function forgeries({ victim, eve }) {
       `update payments set occurred_at = occurred_at + interval '20 days' where id = ${payment}; update transfers set occurred_at = occurred_at + interval '20 days' where payment_id = ${payment}; update charges set paid_at = paid_at + interval '20 days' where id = ${deposit};
       update events e set body = regexp_replace(body, '"paidAt":"[^"]*"', '"paidAt":"' || to_char(c.paid_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') || '"') from charges c where c.id = ${deposit} and e.subject_id = c.id;
       delete from daily_total_marks; delete from daily_totals`,
+    ],
+    [
+      'a payment that came a minute before, everywhere but in its event',
+      ['deposit_event'],
+      `update payments set occurred_at = occurred_at - interval '1 minute' where id = ${payment}; update transfers set occurred_at = occurred_at - interval '1 minute' where payment_id = ${payment};
+      update charges set paid_at = paid_at - interval '1 minute' where id = ${deposit}`,
     ],
     [
       'a payment recorded at another time',
@@ -291,7 +310,7 @@ export function forgeries({ victim, eve }) {
       ['charge'],
       `update charges set paid_at = paid_at - interval '1 day' where id = ${deposit}`,
     ],
-    ['a charge of nobody', ['charge'], `update charges set account_id = gen_random_uuid() where id = ${pendingOfEve}`],
+    ['a charge of nobody', ['code'], `update charges set account_id = gen_random_uuid() where id = ${pendingOfEve}`],
     ['another provider on the charge', ['charge'], `update charges set provider = 'ghost' where id = ${deposit}`],
     [
       'a credited payment that is not credited',
@@ -300,7 +319,7 @@ export function forgeries({ victim, eve }) {
     ],
     [
       'a payment in the books of two providers',
-      ['one_provider'],
+      ['schema'],
       `alter table payments drop constraint payments_end_to_end_id_key;
       with made as (insert into ledger_accounts (kind, provider) values ('cash', 'ghost') returning id) insert into ledger_balances (ledger_account_id, may_be_negative) select id, true from made;
       insert into payments select newid(recorded_at), 'ghost', end_to_end_id, txid, amount_cents, charge_id, account_id, false, occurred_at, recorded_at from payments where id = ${payment};
@@ -370,6 +389,11 @@ export function forgeries({ victim, eve }) {
       'an open charge that is called failed',
       ['charge'],
       `delete from external_ids where charge_id = ${pendingOfEve}; update charges set status = 'FAILED', closed_at = created_at where id = ${pendingOfEve}`,
+    ],
+    [
+      'an open charge that is still being opened',
+      ['charge'],
+      `update charges set status = 'OPENING' where id = ${pendingOfEve}`,
     ],
     [
       'an open charge that is called paid',
@@ -467,6 +491,11 @@ export function forgeries({ victim, eve }) {
       'a refund that ended at another time',
       ['refund_event'],
       `update refunds set ended_at = ended_at + interval '1 second' where id = ${refund}; update transfers set occurred_at = occurred_at + interval '1 second', recorded_at = recorded_at + interval '1 second' where kind = 'refund_paid' and refund_id = ${refund}`,
+    ],
+    [
+      'a refund of the bank that ended later than it was made',
+      ['refund'],
+      `update refunds set ended_at = ended_at + interval '1 day' where source = 'provider'`,
     ],
     [
       'a refund that is gone, but for the log',
@@ -674,6 +703,11 @@ export function forgeries({ victim, eve }) {
       `insert into delivery_outcomes select e.id, w.id, 'delivered', 1, e.created_at from events e, webhooks w where e.subject_id = ${deposit} and w.account_id <> e.account_id limit 1`,
     ],
     [
+      'an event that is yet to be sent to another account’s webhook',
+      ['delivery'],
+      `insert into deliveries (event_id, webhook_id, due_at) select e.id, w.id, e.created_at from events e, webhooks w where e.subject_id = ${deposit} and w.account_id <> e.account_id limit 1`,
+    ],
+    [
       'a delivery that failed and is called delivered',
       ['delivery_seal'],
       `update delivery_outcomes set outcome = 'delivered' where outcome = 'failed'`,
@@ -827,7 +861,7 @@ export function forgeries({ victim, eve }) {
     ],
     [
       'a line of the log from the future',
-      ['future'],
+      ['line_seal'],
       `update audit_log set at = at + interval '1000 days' where id = (select max(id) from audit_log where action not like 'exception.%' and action not like 'refund.%' and action not like 'account.%')`,
     ],
 

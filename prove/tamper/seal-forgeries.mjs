@@ -274,7 +274,7 @@ export function sealForgeries({ victim, eve }) {
     ],
     [
       'a closing of which log and table know nothing',
-      ['sweep', 'row', 'line_seal'],
+      ['sweep', 'row', 'line_seal', 'position'],
       `delete from audit_log where action = 'day.closed' and id = (select min(id) from audit_log where action = 'day.closed');
        delete from closings where (provider, day, revision) in (select provider, min(day), 1 from closings group by provider)`,
     ],
@@ -355,7 +355,7 @@ export function sealForgeries({ victim, eve }) {
     ],
     [
       'the newest line of a key deleted',
-      ['row', 'line_seal'],
+      ['row', 'line_seal', 'position'],
       `delete from audit_log where id = ${lineOf(nameOf('key', key))}`,
     ],
     [
@@ -503,7 +503,7 @@ export function sealForgeries({ victim, eve }) {
     // ---- The mark, from which on every row has a seal
     [
       'the mark that all rows are sealed, removed',
-      ['line_seal'],
+      ['line_seal', 'position'],
       `delete from audit_log where action = 'history.sealed'`,
     ],
     [

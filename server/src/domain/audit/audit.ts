@@ -2,7 +2,7 @@ import { transact } from '../../db/tx.ts'
 import type { Core } from '../core/core.ts'
 import { AUDIT_TIMEOUT_MS, auditBooks, type Books, type BooksOptions } from './books.ts'
 import { readUnsealing } from '../../db/presence.ts'
-import { compareProvider, countText, type Compared, type NotCompared } from './providers.ts'
+import { compareProvider, countText, type Compared, type NotCompared, type ProviderAudit } from './providers.ts'
 import { MAX_NAMED } from '../reconciliation/differences.ts'
 import type { Context } from '../context.ts'
 
@@ -31,26 +31,21 @@ export async function audit(ctx: Context, { since, onProgress = () => {} }: Audi
   const unsealing = await findUnsealing(ctx)
   const options = { ...(await booksOptions(ctx)), checksSeals: unsealing.length === 0, onStep }
   const books = await transact(ctx.pool, (tx) => auditBooks(tx, options), { isolation: 'repeatable read' })
-  const differences = [...books.differences]
-  let differenceCount = differences.length
-  const compared: Compared[] = []
   const notCompared = [...unsealing, ...(await findUnasked(ctx))]
+  const found: ProviderAudit[] = []
   for (const [index, provider] of ctx.providers.entries()) {
     const show = (done: number, text: string) =>
       onProgress({ done: BOOKS_SHARE + (1 - BOOKS_SHARE) * ((index + done) / ctx.providers.length), text })
-    const found = await compareProvider(ctx, provider, { since, onProgress: show })
-    compared.push(found.compared)
-    notCompared.push(...found.notCompared)
-    differenceCount += found.differenceCount
-    differences.push(...found.differences)
+    found.push(await compareProvider(ctx, provider, { since, onProgress: show }))
   }
+  const differences = [...books.differences, ...found.flatMap((one) => one.differences)]
   return {
     ...books,
     since: since ?? null,
-    compared,
-    notCompared,
+    compared: found.map((one) => one.compared),
+    notCompared: [...notCompared, ...found.flatMap((one) => one.notCompared)],
     differences: differences.slice(0, MAX_NAMED),
-    isCut: differenceCount > MAX_NAMED,
+    isCut: differences.length > MAX_NAMED || found.some((one) => one.isCut),
   }
 }
 

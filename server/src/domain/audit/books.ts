@@ -9,7 +9,6 @@ import { REFUND_CHECKS } from './refunds.ts'
 import { atTime, type Checks, type Found } from './rules.ts'
 import { schemaChecks } from './schema.ts'
 import { sealChecks } from './seals.ts'
-import { TIME_CHECKS } from './times.ts'
 import { MAX_NAMED } from '../reconciliation/differences.ts'
 import type { ChargeSeal } from '../core/charge-facts.ts'
 
@@ -48,7 +47,7 @@ const WORK_MEM = '64MB'
 
 export function bookChecks(now: Date): Checks {
   const money = { ...schemaChecks(), ...LEDGER_CHECKS, ...PAYMENT_CHECKS, ...REFUND_CHECKS }
-  const checks = { ...money, ...EVENT_CHECKS, ...HISTORY_CHECKS, ...QUEUE_CHECKS, ...TIME_CHECKS }
+  const checks = { ...money, ...EVENT_CHECKS, ...HISTORY_CHECKS, ...QUEUE_CHECKS }
   return Object.fromEntries(Object.entries(checks).map(([name, sql]) => [name, atTime(sql, now)]))
 }
 
@@ -59,23 +58,14 @@ export async function auditBooks(
 ): Promise<Books> {
   await prepareAudit(tx)
   const limit = MAX_NAMED + 1
-  const inSql = Object.entries(bookChecks(now)).map(([name, sql]): [string, () => Promise<Found[]>] => [
-    name,
-    () => tx.rows(`${sql} limit ${limit}`),
-  ])
-  const seals = Object.entries(checksSeals ? await sealChecks(tx) : {}).map(([name, find]): (typeof inSql)[number] => [
-    name,
-    () => find(tx, now, limit),
-  ])
-  const checks: typeof inSql = [
-    ...inSql,
-    ['code', () => checkCodes(tx, seal, limit)],
-    ['tree', () => checkTree(tx, { ...tree, limit })],
-    ...seals,
-  ]
+  const checks = new Map<string, () => Promise<Found[]>>()
+  for (const [name, sql] of Object.entries(bookChecks(now))) checks.set(name, () => tx.rows(`${sql} limit ${limit}`))
+  checks.set('code', () => checkCodes(tx, seal, limit)).set('tree', () => checkTree(tx, { ...tree, limit }))
+  for (const [name, find] of Object.entries(checksSeals ? await sealChecks(tx) : {}))
+    checks.set(name, () => find(tx, now, limit))
   const differences: Difference[] = []
-  for (const [index, [check, find]] of checks.entries()) {
-    onStep?.(check, index, checks.length)
+  for (const [index, [check, find]] of [...checks].entries()) {
+    onStep?.(check, index, checks.size)
     differences.push(...(await find()).map(({ subject, text }) => ({ check, subject, text })))
   }
   return { ...(await readTotals(tx)), differences }
@@ -91,20 +81,16 @@ export async function prepareAudit(tx: Tx): Promise<void> {
 function readTotals(tx: Tx): Promise<Omit<Books, 'differences'>> {
   return tx.one(`
     select (select count(*) from charges where status not in ('OPENING', 'FAILED')) as charges,
-      (select count(*) from payments) as payments,
-      moved.*, (select coalesce(sum(amount_cents), 0)::bigint from refunds where status = 'DONE') as "refundedCents", held.*
+      (select count(*) from payments) as payments, (select count(*) from transfers) as transfers,
+      (select coalesce(sum(amount_cents), 0)::bigint from transfers where kind in ('deposit', 'matched_deposit')) as "creditedCents",
+      (select coalesce(sum(amount_cents), 0)::bigint from refunds where status = 'DONE') as "refundedCents",
+      coalesce(sum(cents) filter (where kind = 'fees'), 0)::bigint as "feesCents",
+      coalesce(sum(cents) filter (where kind = 'suspense'), 0)::bigint as "suspenseCents",
+      coalesce(sum(cents) filter (where kind = 'refunding'), 0)::bigint as "refundingCents",
+      coalesce(-sum(cents) filter (where kind = 'missing'), 0)::bigint as "missingCents",
+      coalesce(sum(cents) filter (where kind = 'written_off'), 0)::bigint as "writtenOffCents"
     from (
-      select count(*) as transfers,
-        coalesce(sum(amount_cents) filter (where kind in ('deposit', 'matched_deposit')), 0)::bigint as "creditedCents",
-        coalesce(sum(case when kind = 'fee_returned' then -amount_cents else amount_cents end)
-          filter (where kind in ('fee', 'fee_returned', 'fee_kept', 'matched_fee')), 0)::bigint as "feesCents"
-      from transfers
-    ) moved, (
-      select coalesce(sum(cents) filter (where kind = 'suspense'), 0)::bigint as "suspenseCents",
-        coalesce(sum(cents) filter (where kind = 'refunding'), 0)::bigint as "refundingCents",
-        coalesce(-sum(cents) filter (where kind = 'missing'), 0)::bigint as "missingCents",
-        coalesce(sum(cents) filter (where kind = 'written_off'), 0)::bigint as "writtenOffCents"
-      from ledger_accounts l
-      join (select ledger_account_id as id, credits_cents - debits_cents as cents from ledger_balances) b using (id)
+      select l.kind, b.credits_cents - b.debits_cents as cents
+      from ledger_accounts l join ledger_balances b on b.ledger_account_id = l.id
     ) held`)
 }

@@ -2,9 +2,8 @@ import { isoTime, jsonText } from '../../db/sql-values.ts'
 import { MADE_BEFORE } from '../refunds/refund-states.ts'
 import { DEPOSIT_PAID } from '../webhooks/deposit-event-kinds.ts'
 import type { FieldsInSql } from '../webhooks/event-fields.ts'
-import type { SentKind } from '../webhooks/event-kinds.ts'
 import { DEPOSIT_REFUNDED } from '../webhooks/refund-event-kinds.ts'
-import { bornAt, check, hex, NOW, type Checks, type Rules } from './rules.ts'
+import { check, hex, NOW, type Checks, type Rules } from './rules.ts'
 
 // The id in the body, which receivers get as webhook-id.
 const NAME = `split_part(e.body, '"', 4)`
@@ -14,20 +13,23 @@ function nameOf(subject: string): string {
   return `'evt_' || e.kind || '_' || ${hex(subject)}`
 }
 
-function named(subject: string): Rules {
-  return { 'the event’s id': [NAME, nameOf(subject)] }
-}
-
-/** The exact bytes that receivers got. Release 1.0.0-rc.1 writes no metadata, also beside this one during an update. */
-function isBodyOf<Facts>(kind: SentKind, fields: FieldsInSql<Facts>): string {
+/**
+ * The event was sealed when it was told, so the books cannot be altered without it. And an event that was altered
+ * before it was sealed as found does not fit the books. Release 1.0.0-rc.1 writes no metadata, also beside this one.
+ */
+function told<Facts>({ subject, at, fields }: { subject: string; at: string; fields: FieldsInSql<Facts> }): Rules {
   const { metadata: _, ...withoutMetadata } = fields
-  return `e.body in (${bodyOf(kind, fields)}, ${bodyOf(kind, withoutMetadata)})`
-}
-
-function bodyOf<Facts>(kind: SentKind, fields: FieldsInSql<Facts>): string {
-  const data = Object.entries(fields).map(([name, { sql }]) => `'"${name}":' || ${jsonText(sql)}`)
-  return `'{"id":"' || ${NAME} || '","event":"${kind}","createdAt":"' || ${isoTime('e.created_at')} || '","data":{'
-    || ${data.join(` || ',' || `)} || '}}'`
+  const bodies = [fields, withoutMetadata].map((some) => {
+    const data = Object.entries(some).map(([name, { sql }]) => `'"${name}":' || ${jsonText(sql)}`)
+    return `'{"id":"' || ${NAME} || '","event":"' || e.kind || '","createdAt":"' || ${isoTime(at)} || '","data":{'
+      || ${data.join(` || ',' || `)} || '}}'`
+  })
+  return {
+    'the event’s account': ['e.account_id', 'c.account_id'],
+    'the event’s time': ['e.created_at', at],
+    'the event’s id': [NAME, nameOf(subject)],
+    'the event’s body is not what the books say': `e.body in (${bodies.join(', ')})`,
+  }
 }
 
 const depositEvent = check({
@@ -40,13 +42,7 @@ const depositEvent = check({
     'is COMPLETED, and has no event': 'e.id is not null',
     'has an event, and no payment was credited to it': 'p.id is not null',
   },
-  rules: {
-    'the event’s account': ['e.account_id', 'c.account_id'],
-    'the event’s time': ['e.created_at', 'coalesce(m.resolved_at, p.recorded_at)'],
-    ...named('c.id'),
-    'the event’s body is not what the charge and its payment say': isBodyOf('DEPOSIT_ASSET_SUCCESS', DEPOSIT_PAID),
-    ...bornAt('e.id', 'e.created_at'),
-  },
+  rules: told({ subject: 'c.id', at: 'coalesce(m.resolved_at, p.recorded_at)', fields: DEPOSIT_PAID }),
 })
 
 // As refundSubject() in refunds/refund-events.ts.
@@ -75,19 +71,10 @@ const refundEvent = `
       'is DONE, and has no event': 'e.id is not null',
       'has an event, and is not a refund of a deposit that is done': 'r.id is not null',
     },
-    rules: {
-      'the event’s account': ['e.account_id', 'c.account_id'],
-      'the event’s time': ['e.created_at', 'r.ended_at'],
-      ...named('r.subject'),
-      'the event’s body is not what the charge and its refunds say': isBodyOf('DEPOSIT_REFUNDED', DEPOSIT_REFUNDED),
-      ...bornAt('e.id', 'e.created_at'),
-    },
+    rules: told({ subject: 'r.subject', at: 'r.ended_at', fields: DEPOSIT_REFUNDED }),
   })}`
 
-// ---- Deliveries ----
-
-const SENT = `
-  select event_id, webhook_id from deliveries union select event_id, webhook_id from delivery_outcomes`
+// ---- Deliveries: their outcomes are sealed, and these rows are not ----
 
 // The longest pause between attempts is a day, and a fifth of it.
 const RETRIED_WITHIN = `interval '30 hours'`
@@ -95,7 +82,9 @@ const RETRIED_WITHIN = `interval '30 hours'`
 // A webhook that has not changed since got every event of its kinds. While it was being created it may have missed the
 // first ones: what it got before shows that it existed.
 const delivery = `
-  with sent as (${SENT}), wanting as (
+  with sent as (
+    select event_id, webhook_id, due_at from deliveries union all select event_id, webhook_id, null from delivery_outcomes
+  ), wanting as (
     select w.id, w.account_id, w.event_kinds, coalesce(max(l.at) filter (where l.at < coalesce(w.disabled_at, 'infinity')), w.created_at) as since,
       coalesce(w.disabled_at, 'infinity') as until
     from webhooks w
@@ -107,26 +96,23 @@ const delivery = `
     from wanting w
     left join (sent s join events e on e.id = s.event_id) on s.webhook_id = w.id and e.created_at >= w.since
     group by w.id, w.since
-  ), wrong as (
-    select e.id as event_id, format('was never sent to webhook %s, nor is it pending', w.id) as text
-    from events e
-    join wanting w on w.account_id = e.account_id
-    join there t on t.id = w.id
-    left join sent s on s.event_id = e.id and s.webhook_id = w.id
-    where s.event_id is null and e.kind = any(w.event_kinds) and e.created_at >= t.since and e.created_at < w.until - interval '10 seconds'
-    union all
-    select s.event_id, case when e.id is null then format('is not there, but was sent to webhook %s', s.webhook_id)
-      else format('was sent to webhook %s, which is not its account’s', s.webhook_id) end
-    from sent s
-    left join events e on e.id = s.event_id
-    left join webhooks w on w.id = s.webhook_id
-    where w.account_id is distinct from e.account_id or e.id is null
-    union all
-    select event_id, format('is only sent again to webhook %s at %s', webhook_id, due_at)
-    from deliveries where due_at > ${NOW} + ${RETRIED_WITHIN}
   )
-  select 'event ' || coalesce((select ${nameOf('e.subject_id')} from events e where e.id = d.event_id), ${hex('d.event_id')}) as subject, d.text
-  from wrong d`
+  select 'event ' || ${nameOf('e.subject_id')} as subject, format('was never sent to webhook %s, nor is it pending', w.id) as text
+  from events e
+  join wanting w on w.account_id = e.account_id
+  join there t on t.id = w.id
+  left join sent s on s.event_id = e.id and s.webhook_id = w.id
+  where s.event_id is null and e.kind = any(w.event_kinds) and e.created_at >= t.since and e.created_at < w.until - interval '10 seconds'
+  union all
+  ${check({
+    subject: `'event ' || coalesce(${nameOf('e.subject_id')}, ${hex('s.event_id')})`,
+    prefix: `format('(to webhook %s%s) ', s.webhook_id, ', due at ' || s.due_at)`,
+    from: 'sent s left join events e on e.id = s.event_id left join webhooks w on w.id = s.webhook_id',
+    rules: {
+      'is sent to another account than its own': 'w.account_id = e.account_id',
+      'is not sent again soon': `s.due_at <= ${NOW} + ${RETRIED_WITHIN} or s.due_at is null`,
+    },
+  })}`
 
 export const EVENT_CHECKS: Checks = {
   deposit_event: depositEvent,

@@ -1,122 +1,98 @@
 import { broken, check, hex, SKEW, type Checks } from './rules.ts'
 
 // Every transfer that payments, refunds and exceptions require, with all its columns. A new kind of transfer is a line
-// here.
+// here. Accounts of the ledger have their names.
 const WANTED = `
-  select v.kind, v.debit_id, v.credit_id, v.amount_cents, p.id as payment_id, v.charge_id, null::uuid as refund_id, null::uuid as exception_id,
+  select v.kind, v.debit, v.credit, v.amount_cents, p.id as payment_id, v.charge_id, null::uuid as refund_id, null::uuid as exception_id,
     p.occurred_at, p.recorded_at, case when v.charge_id is not null then c.account_id end as account_id
   from payments p
   left join charges c on c.id = p.charge_id
   left join exceptions m on m.payment_id = p.id and m.resolution = 'match'
-  left join books cash on cash.kind = 'cash' and cash.provider = p.provider
-  left join books owner on owner.kind = 'balance' and owner.account_id = c.account_id
-  cross join single s
   cross join lateral (values
-    ('deposit', p.credited and m.id is null, cash.id, owner.id, p.amount_cents - c.fee_cents, p.charge_id),
-    ('fee', p.credited and m.id is null and c.fee_cents > 0, cash.id, s.fees, c.fee_cents, p.charge_id),
-    ('suspense', not p.credited or m.id is not null, cash.id, s.suspense, p.amount_cents,
+    ('deposit', p.credited and m.id is null, 'cash ' || p.provider, 'balance ' || c.account_id, p.amount_cents - c.fee_cents, p.charge_id),
+    ('fee', p.credited and m.id is null and c.fee_cents > 0, 'cash ' || p.provider, 'fees', c.fee_cents, p.charge_id),
+    ('suspense', not p.credited or m.id is not null, 'cash ' || p.provider, 'suspense', p.amount_cents,
       case when m.kind = 'unknown_charge' then null else p.charge_id end)
-  ) v (kind, is_wanted, debit_id, credit_id, amount_cents, charge_id)
+  ) v (kind, is_wanted, debit, credit, amount_cents, charge_id)
   where v.is_wanted
   union all
-  select v.kind, v.debit_id, v.credit_id, v.amount_cents, r.payment_id, r.charge_id, r.id, null, v.at, v.at,
+  select v.kind, v.debit, v.credit, v.amount_cents, r.payment_id, r.charge_id, r.id, null, v.at, v.at,
     coalesce(r.account_id, c.account_id)
   from refunds r
   join payments p on p.id = r.payment_id
   left join charges c on c.id = r.charge_id
   left join exceptions u on u.refund_id = r.id and u.kind = 'undone_refund'
-  left join books cash on cash.kind = 'cash' and cash.provider = p.provider
-  left join books bearer on bearer.kind = 'balance' and bearer.account_id = r.account_id
-  cross join single s
-  cross join lateral (select case when r.source = 'suspense' then s.suspense else bearer.id end as id) src
+  cross join lateral (
+    select 'cash ' || p.provider as cash, case when r.source = 'suspense' then 'suspense' else 'balance ' || r.account_id end as source
+  ) o
   cross join lateral (values
-    ('fee_returned', r.source <> 'provider' and r.fee_returned_cents > 0, s.fees, src.id, r.fee_returned_cents, r.created_at),
-    ('refund_reserved', r.source <> 'provider', src.id, s.refunding, r.amount_cents, r.created_at),
-    ('refund_paid', r.source <> 'provider' and r.status = 'DONE', s.refunding, cash.id, r.amount_cents, r.ended_at),
-    ('refund_released', r.source <> 'provider' and r.status = 'FAILED', s.refunding, src.id, r.amount_cents, r.ended_at),
-    ('fee_kept', r.source <> 'provider' and r.status = 'FAILED' and r.fee_returned_cents > 0, src.id, s.fees, r.fee_returned_cents,
+    ('fee_returned', r.source <> 'provider' and r.fee_returned_cents > 0, 'fees', o.source, r.fee_returned_cents, r.created_at),
+    ('refund_reserved', r.source <> 'provider', o.source, 'refunding', r.amount_cents, r.created_at),
+    ('refund_paid', r.source <> 'provider' and r.status = 'DONE', 'refunding', o.cash, r.amount_cents, r.ended_at),
+    ('refund_released', r.source <> 'provider' and r.status = 'FAILED', 'refunding', o.source, r.amount_cents, r.ended_at),
+    ('fee_kept', r.source <> 'provider' and r.status = 'FAILED' and r.fee_returned_cents > 0, o.source, 'fees', r.fee_returned_cents,
       r.ended_at),
-    ('refund_seen', r.source = 'provider', case when r.exception_id is null then s.missing else s.suspense end, cash.id, r.amount_cents,
+    ('refund_seen', r.source = 'provider', case when r.exception_id is null then 'missing' else 'suspense' end, o.cash, r.amount_cents,
       r.created_at),
-    ('refund_undone', u.id is not null, cash.id, s.suspense, r.amount_cents, u.opened_at)
-  ) v (kind, is_wanted, debit_id, credit_id, amount_cents, at)
+    ('refund_undone', u.id is not null, o.cash, 'suspense', r.amount_cents, u.opened_at)
+  ) v (kind, is_wanted, debit, credit, amount_cents, at)
   where v.is_wanted
   union all
-  select v.kind, v.debit_id, v.credit_id, v.amount_cents, x.payment_id, v.charge_id,
+  select v.kind, v.debit, v.credit, v.amount_cents, x.payment_id, v.charge_id,
     x.refund_id, x.id, x.resolved_at, x.resolved_at, coalesce(x.account_id, case when v.charge_id is not null then c.account_id end)
   from exceptions x
   join payments p on p.id = x.payment_id
   left join refunds f on f.id = x.refund_id
   left join charges c on c.id = p.charge_id
-  left join books chosen on chosen.kind = 'balance' and chosen.account_id = x.account_id
-  left join books owner on owner.kind = 'balance' and owner.account_id = c.account_id
-  cross join single s
   cross join lateral (
     -- The statement of an account names no charge of another account.
     select x.kind = 'foreign_refund' as is_loss, coalesce(f.amount_cents, p.amount_cents) as amount_cents,
       case when x.account_id is null or x.account_id = c.account_id then p.charge_id end as charge_id
   ) o
   cross join lateral (values
-    ('exception_credited', x.resolution = 'credit', s.suspense, chosen.id, o.amount_cents, o.charge_id),
-    ('exception_written_off', x.resolution = 'write_off' and not o.is_loss, s.suspense, s.written_off, o.amount_cents, o.charge_id),
-    ('refund_charged', x.resolution = 'charge_account', chosen.id, s.missing, o.amount_cents, o.charge_id),
-    ('refund_written_off', x.resolution = 'write_off' and o.is_loss, s.written_off, s.missing, o.amount_cents, o.charge_id),
-    ('matched_deposit', x.resolution = 'match', s.suspense, owner.id, p.amount_cents - c.fee_cents, p.charge_id),
-    ('matched_fee', x.resolution = 'match' and c.fee_cents > 0, s.suspense, s.fees, c.fee_cents, p.charge_id)
-  ) v (kind, is_wanted, debit_id, credit_id, amount_cents, charge_id)
+    ('exception_credited', x.resolution = 'credit', 'suspense', 'balance ' || x.account_id, o.amount_cents, o.charge_id),
+    ('exception_written_off', x.resolution = 'write_off' and not o.is_loss, 'suspense', 'written_off', o.amount_cents, o.charge_id),
+    ('refund_charged', x.resolution = 'charge_account', 'balance ' || x.account_id, 'missing', o.amount_cents, o.charge_id),
+    ('refund_written_off', x.resolution = 'write_off' and o.is_loss, 'written_off', 'missing', o.amount_cents, o.charge_id),
+    ('matched_deposit', x.resolution = 'match', 'suspense', 'balance ' || c.account_id, p.amount_cents - c.fee_cents, p.charge_id),
+    ('matched_fee', x.resolution = 'match' and c.fee_cents > 0, 'suspense', 'fees', c.fee_cents, p.charge_id)
+  ) v (kind, is_wanted, debit, credit, amount_cents, charge_id)
   where v.is_wanted`
 
-const BOOKS = `
-  select id, kind, account_id, provider, kind || coalesce(' ' || account_id, ' ' || provider, '') as name
-  from ledger_accounts`
-
-const SINGLE = `
-  select max(id) filter (where kind = 'fees') as fees, max(id) filter (where kind = 'suspense') as suspense,
-    max(id) filter (where kind = 'refunding') as refunding, max(id) filter (where kind = 'missing') as missing,
-    max(id) filter (where kind = 'written_off') as written_off
-  from books`
+// An index keeps the names unique.
+const POSTED = `
+  select t.*, coalesce(d.name, 'nowhere') as debit, coalesce(c.name, 'nowhere') as credit
+  from transfers t left join books d on d.id = t.debit_id left join books c on c.id = t.credit_id`
 
 const transferRules = broken({
-  'the debited account': ['dt.name', 'dw.name'],
-  'the credited account': ['ct.name', 'cw.name'],
-  'the amount': ['x.t_amount', 'x.w_amount'],
-  'the charge': ['x.t_charge', 'x.w_charge'],
-  'the account': ['x.t_account', 'x.w_account'],
-  'the refund': ['x.t_refund', 'x.w_refund'],
-  'the exception': ['x.t_exception', 'x.w_exception'],
-  occurred_at: ['x.t_occurred', 'x.w_occurred'],
-  recorded_at: ['x.t_recorded', 'x.w_recorded'],
+  'the debited account': ['t.debit', 'w.debit'],
+  'the credited account': ['t.credit', 'w.credit'],
+  'the amount': ['t.amount_cents', 'w.amount_cents'],
+  'the charge': ['t.charge_id', 'w.charge_id'],
+  'the account': ['t.account_id', 'w.account_id'],
+  'the refund': ['t.refund_id', 'w.refund_id'],
+  'the exception': ['t.exception_id', 'w.exception_id'],
+  occurred_at: ['t.occurred_at', 'w.occurred_at'],
+  recorded_at: ['t.recorded_at', 'w.recorded_at'],
 })
 
 // Unique indexes allow one transfer of a kind for each payment, refund and exception; the check `schema` guards them.
 const transfer = `
-  with books as (${BOOKS}), single as (${SINGLE}), wanted as (${WANTED}), x as (
-    select t.id, coalesce(t.kind, w.kind) as kind, w.kind is not null as is_wanted, coalesce(t.payment_id, w.payment_id) as payment_id,
-      t.debit_id as t_debit, w.debit_id as w_debit, t.credit_id as t_credit, w.credit_id as w_credit,
-      t.amount_cents as t_amount, w.amount_cents as w_amount, t.charge_id as t_charge, w.charge_id as w_charge,
-      t.refund_id as t_refund, w.refund_id as w_refund, t.exception_id as t_exception, w.exception_id as w_exception,
-      t.occurred_at as t_occurred, w.occurred_at as w_occurred, t.recorded_at as t_recorded, w.recorded_at as w_recorded,
-      t.account_id as t_account, w.account_id as w_account
-    from transfers t
-    full join wanted w on w.payment_id = t.payment_id and w.kind = t.kind
-      and coalesce(w.refund_id, w.exception_id, w.payment_id) = coalesce(t.refund_id, t.exception_id, t.payment_id)
-    where (t.debit_id, t.credit_id, t.amount_cents, t.charge_id, t.account_id, t.refund_id, t.exception_id, t.occurred_at, t.recorded_at)
-      is distinct from (w.debit_id, w.credit_id, w.amount_cents, w.charge_id, w.account_id, w.refund_id, w.exception_id, w.occurred_at, w.recorded_at)
-      or t.id is null or w.kind is null
-  )
-  select case when x.id is not null then 'transfer ' || x.id
-      when x.w_refund is not null then 'refund ' || ${hex('x.w_refund')}
-      when x.w_exception is not null then 'exception ' || ${hex('x.w_exception')}
-      else 'payment ' || coalesce(p.end_to_end_id, x.payment_id::text) end as subject,
-    case when x.id is null then format('lacks its transfer %s of %s cents from %s to %s', x.kind, x.w_amount, coalesce(dw.name, 'nowhere'),
-        coalesce(cw.name, 'nowhere'))
-      when not x.is_wanted then format('%s of %s cents from %s to %s follows from no payment, refund or exception', x.kind, x.t_amount,
-        coalesce(dt.name, 'nowhere'), coalesce(ct.name, 'nowhere'))
-      else format('%s: %s', x.kind, ${transferRules.text}) end as text
-  from x
-  left join payments p on p.id = x.payment_id
-  left join books dt on dt.id = x.t_debit left join books dw on dw.id = x.w_debit
-  left join books ct on ct.id = x.t_credit left join books cw on cw.id = x.w_credit`
+  with books as (
+    select id, kind || coalesce(' ' || account_id, ' ' || provider, '') as name from ledger_accounts
+  ), posted as (${POSTED}), wanted as (${WANTED})
+  select case when t.id is not null then 'transfer ' || t.id
+      when w.refund_id is not null then 'refund ' || ${hex('w.refund_id')}
+      when w.exception_id is not null then 'exception ' || ${hex('w.exception_id')}
+      else 'payment ' || (select end_to_end_id from payments p where p.id = w.payment_id) end as subject,
+    case when t.id is null then format('lacks its transfer %s of %s cents from %s to %s', w.kind, w.amount_cents, w.debit, w.credit)
+      when w.kind is null then format('%s of %s cents from %s to %s follows from no payment, refund or exception', t.kind, t.amount_cents,
+        t.debit, t.credit)
+      else format('%s: %s', t.kind, ${transferRules.text}) end as text
+  from posted t
+  full join wanted w on w.payment_id = t.payment_id and w.kind = t.kind
+    and coalesce(w.refund_id, w.exception_id, w.payment_id) = coalesce(t.refund_id, t.exception_id, t.payment_id)
+  where t.id is null or w.kind is null or ${transferRules.where}`
 
 // The balance of an account is always the sum of its transfers.
 const balance = `
@@ -151,19 +127,17 @@ const chain = `
   ) lines
   where after <> running or is_late or (after < 0 and kind not in ('cash', 'missing', 'written_off'))`
 
-// One balance for each account, cash for each provider that money came from, fees, and one of each other kind.
+// An index allows one of each kind for each account and provider. The transfers of one that is gone are named.
 const ledgerAccount = `
   ${check({
     subject: `'ledger account ' || l.id`,
     prefix: `l.kind || ' '`,
     from: `ledger_accounts l
   left join ledger_balances b on b.ledger_account_id = l.id
-  left join accounts a on a.id = l.account_id
   left join (select distinct provider from payments) p on p.provider = l.provider`,
     exists: { 'has no row of balances': 'b.ledger_account_id is not null' },
     rules: {
       may_be_negative: ['b.may_be_negative', `l.kind in ('cash', 'missing', 'written_off')`],
-      account_id: ['l.account_id', `case when l.kind = 'balance' then a.id end`],
       provider: ['l.provider', `case when l.kind = 'cash' then p.provider end`],
     },
   })}
@@ -171,21 +145,10 @@ const ledgerAccount = `
   select 'account ' || a.id, format('has %s balances in the ledger instead of one', count(l.id))
   from accounts a left join ledger_accounts l on l.kind = 'balance' and l.account_id = a.id group by a.id having count(l.id) <> 1
   union all
-  select 'provider ' || p.provider, 'has no cash account in the ledger'
-  from (select distinct provider from payments) p left join ledger_accounts l on l.kind = 'cash' and l.provider = p.provider
-  where l.id is null
-  union all
-  select 'ledger', format('has %s accounts of the kind %s instead of one', count(l.id), k.kind)
-  from unnest(array['fees', 'suspense', 'refunding', 'missing', 'written_off']) as k (kind)
-  left join ledger_accounts l on l.kind = k.kind group by k.kind having count(l.id) <> 1
-  union all
   select l.kind || ' ' || coalesce(l.account_id::text, l.provider, ''), format('holds %s cents, more than programs count exactly (%s)',
     sum(b.credits_cents - b.debits_cents), ${Number.MAX_SAFE_INTEGER})
   from ledger_accounts l join ledger_balances b on b.ledger_account_id = l.id
-  group by l.kind, l.account_id, l.provider having abs(sum(b.credits_cents - b.debits_cents)) > ${Number.MAX_SAFE_INTEGER}
-  union all
-  select 'ledger account ' || b.ledger_account_id, 'has balances, and is not there'
-  from ledger_balances b left join ledger_accounts l on l.id = b.ledger_account_id where l.id is null`
+  group by l.kind, l.account_id, l.provider having abs(sum(b.credits_cents - b.debits_cents)) > ${Number.MAX_SAFE_INTEGER}`
 
 // The shared accounts hold what is open.
 const total = `

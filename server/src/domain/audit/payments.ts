@@ -3,10 +3,8 @@ import type { Cents } from '../../base/money.ts'
 import { batchesOf } from '../../db/batches.ts'
 import type { Tx } from '../../db/tx.ts'
 import { FACTS_SQL, type ChargeSeal } from '../core/charge-facts.ts'
-import { BANK_SKEW, bornAt, check, hex, SKEW, type Checks, type Found } from './rules.ts'
+import { check, findWrong, hex, isMadeAt, type Checks, type Found } from './rules.ts'
 
-// What a charge received: its value, unless an operator matched it with a payment of another amount.
-const RECEIVED = 'coalesce(c.received_cents, c.value_cents)'
 // When the payment completed the charge: when it was recorded, or when its exception was matched.
 const COMPLETED_AT = 'coalesce(m.resolved_at, p.recorded_at)'
 
@@ -28,27 +26,19 @@ const charge = check({
   rules: {
     end_to_end_id: ['c.end_to_end_id', 'p.end_to_end_id'],
     paid_at: ['c.paid_at', 'p.occurred_at'],
-    'is of an account that is not there': 'exists (select from accounts a where a.id = c.account_id)',
     'was paid through another provider': 'p.id is null or p.provider = c.provider',
-    'its payment names another txid': `p.id is null or lower(p.txid) = ${hex('c.id')}`,
-    'its payment has another amount': `p.id is null or p.amount_cents = ${RECEIVED}`,
-    received_cents: [
-      'c.received_cents',
-      'case when m.id is not null and p.amount_cents <> c.value_cents then p.amount_cents end',
-    ],
-    'was paid before it was made': `p.id is null or p.occurred_at >= c.created_at - ${BANK_SKEW}`,
+    'its payment has another amount': 'p.id is null or p.amount_cents = coalesce(c.received_cents, c.value_cents)',
+    'received another amount than its value, and no operator matched it':
+      'c.received_cents is null or m.id is not null',
     'closed_at is not the time at which it was completed or closed': `
       case when c.status = 'COMPLETED' then c.closed_at = ${COMPLETED_AT} or (c.end_seal is not null and c.closed_at < ${COMPLETED_AT}) else (c.closed_at is null) = (c.status in ('OPENING', 'PENDING')) end`,
     'expired before its time': `c.status <> 'EXPIRED' or c.closed_at >= c.expires_at`,
-    'was closed before it was made': `c.closed_at >= c.created_at - ${SKEW} or c.closed_at is null`,
-    'has a code in a state that has none, or none in a state that has one': `
-      case when c.status in ('OPENING', 'FAILED') then c.emv is null when c.status = 'COMPLETED' then true else c.emv is not null end`,
+    'has a code, and is still being opened or failed': `c.status not in ('OPENING', 'FAILED') or c.emv is null`,
     'a process is opening it although it is open': `
       c.opening_instance is null or c.status = 'OPENING' or (c.status = 'COMPLETED' and c.emv is null)`,
     'was paid late, and is not paid': `c.status = 'COMPLETED' or not c.paid_late`,
     refunded_cents: ['c.refunded_cents', 'coalesce(r.cents, 0)'],
-    'expires before it was made': 'c.expires_at > c.created_at',
-    ...bornAt('c.id', 'c.created_at'),
+    'its id was made at another time than created_at': isMadeAt('c.id', 'c.created_at'),
   },
 })
 
@@ -62,7 +52,7 @@ const payment = check({
     where kind not in ('foreign_refund', 'undone_refund') group by 1
   ) x on x.payment_id = p.id`,
   rules: {
-    ...bornAt('p.id', 'p.recorded_at'),
+    'its id was made at another time than recorded_at': isMadeAt('p.id', 'p.recorded_at'),
     charge_id: ['p.charge_id', 'c.id'],
     account_id: ['p.account_id', 'c.account_id'],
     'completed nothing and is no exception, or was credited and is one too': `
@@ -70,48 +60,24 @@ const payment = check({
   },
 })
 
-const oneProvider = `
-  select 'payment ' || end_to_end_id as subject, format('stands in the books %s times, of %s', count(*), string_agg(provider, ', ' order by provider)) as text
-  from payments group by end_to_end_id having count(*) > 1`
-
 const oneCode = `
   select 'charge ' || min(${hex('id')}) as subject, format('shares its code with %s more, and only one of them can be paid by it', count(*) - 1) as text
   from charges where emv is not null group by hashtextextended(emv, 0) having count(*) > 1`
 
-export const PAYMENT_CHECKS: Checks = { charge, payment, one_provider: oneProvider, one_code: oneCode }
+export const PAYMENT_CHECKS: Checks = { charge, payment, one_code: oneCode }
 
 // ---- Ids and codes, which SQL cannot check ----
 
 type CodeRow = { id: string; facts: string; emv: string | null; value: Cents }
 
-/** Checks that each charge's id fits its facts, and that a bank can read its code. Names up to about `limit`. */
-export async function checkCodes(tx: Tx, seal: ChargeSeal, limit: number): Promise<Found[]> {
-  const differences: Found[] = []
-  const seals = { fitting: 0, unfitting: [] as string[] }
-  const see = (row: CodeRow) => {
-    const wrong = row.emv === null ? undefined : wrongCode(row.emv, row.value)
-    if (wrong !== undefined) differences.push({ subject: `charge ${row.id}`, text: wrong })
-    if (seal.fits(row.id, row.facts)) seals.fitting++
-    else if (seals.unfitting.push(row.id) > limit) seals.unfitting.pop()
-  }
-  const rows = `select ${hex('c.id')} as id, ${FACTS_SQL} as facts, c.emv, c.value_cents as value from charges c`
-  for await (const batch of batchesOf<CodeRow>(tx, rows)) {
-    batch.forEach(see)
-    if (differences.length >= limit) break
-  }
-  return [...differences, ...unsealed(seals)]
-}
+const CODES = `select 'charge ' || ${hex('c.id')} as id, ${FACTS_SQL} as facts, c.emv, c.value_cents as value from charges c`
 
-function unsealed({ fitting, unfitting }: { fitting: number; unfitting: string[] }): Found[] {
-  // One line if the command has another key than the service, instead of one for each charge.
-  if (fitting === 0 && unfitting.length > 1) {
-    const hint = `is SECRET_KEY the service's own, with those that it replaced?`
-    const text = `${unfitting.length} or more have ids that do not fit, and none has one that does: ${hint}`
-    return [{ subject: 'charges', text }]
-  }
-  const text =
-    'its id does not fit its account, value, fee, external id, description, link or expiry: one of them was altered'
-  return unfitting.map((id) => ({ subject: `charge ${id}`, text }))
+/** Checks that each charge's id fits its facts, and that a bank can read its code. */
+export function checkCodes(tx: Tx, seal: ChargeSeal, limit: number): Promise<Found[]> {
+  return findWrong(batchesOf<CodeRow>(tx, CODES), limit, ({ id, facts, emv, value }) => {
+    if (seal.fits(id.replace('charge ', ''), facts)) return emv === null ? undefined : wrongCode(emv, value)
+    return 'its id does not fit its account, value, fee, external id, description, link or expiry: one of them was altered'
+  })
 }
 
 function wrongCode(emv: string, valueCents: Cents): string | undefined {

@@ -17,8 +17,8 @@ export type NotCompared = { provider: string; what: string; why: string }
 export type ProviderAudit = {
   compared: Compared
   notCompared: NotCompared[]
-  differenceCount: number
   differences: Difference[]
+  isCut: boolean
 }
 
 type Options = {
@@ -78,12 +78,12 @@ export async function compareProvider(
   return {
     compared: { provider: name, ...window, payments: tally.providerCount, totalCents: tally.providerTotalCents },
     notCompared,
-    differenceCount: tally.differenceCount,
     differences: tally.differences.map(({ endToEndId, text }) => ({
       check: 'provider',
       subject: `payment ${endToEndId}`,
       text,
     })),
+    isCut: tally.differenceCount > tally.differences.length,
   }
 }
 

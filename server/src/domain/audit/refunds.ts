@@ -1,5 +1,5 @@
 import { EXCEPTION_STATE } from '../exceptions/exception-states.ts'
-import { bornAt, check, hex, idMs, NOW, SKEW, timeMs, type Checks } from './rules.ts'
+import { check, hex, isMadeAt, NOW, SKEW, type Checks } from './rules.ts'
 
 // The worker asks again within minutes; a refund that is due much later is forgotten.
 const DUE_WITHIN = `interval '1 day'`
@@ -10,17 +10,16 @@ const SHARES = `
   select h.id, least(h.amount_cents, greatest(0, div(2::numeric * c.fee_cents * (h.before + h.amount_cents) + p.amount_cents, 2 * p.amount_cents)
     - h.fees_before)) as fee
   from (
-    select r.id, r.payment_id, r.charge_id, r.amount_cents, t.kind,
-      sum(case when t.kind = 'refund_reserved' then r.amount_cents else -r.amount_cents end) over before as before,
-      sum(case when t.kind = 'refund_reserved' then r.fee_returned_cents else -r.fee_returned_cents end) over before as fees_before
+    select r.*, t.kind,
+      coalesce(sum(case when t.kind = 'refund_reserved' then r.amount_cents else -r.amount_cents end) over before, 0) as before,
+      coalesce(sum(case when t.kind = 'refund_reserved' then r.fee_returned_cents else -r.fee_returned_cents end) over before, 0) as fees_before
     from refunds r join transfers t on t.refund_id = r.id and t.kind in ('refund_reserved', 'refund_released')
     where r.source = 'balance'
     window before as (partition by r.payment_id order by t.id rows between unbounded preceding and 1 preceding)
-  ) h0
-  cross join lateral (select h0.id, h0.payment_id, h0.charge_id, h0.amount_cents, coalesce(h0.before, 0) as before, coalesce(h0.fees_before, 0) as fees_before) h
+  ) h
   join payments p on p.id = h.payment_id
   join charges c on c.id = h.charge_id
-  where h0.kind = 'refund_reserved'`
+  where h.kind = 'refund_reserved' and h.fee_returned_cents > 0`
 
 const refund = check({
   subject: `'refund ' || ${hex('r.id')}`,
@@ -37,16 +36,11 @@ const refund = check({
   rules: {
     // A refund of ours that was not in a restored backup has the id that it was given, and the time of its discovery.
     'its id was made at another time than created_at': `
-      ${idMs('r.id')} = ${timeMs('r.created_at')} or (r.source = 'provider' and r.provider_refund_id = ${hex('r.id')})`,
+      ${isMadeAt('r.id', 'r.created_at')} or (r.source = 'provider' and r.provider_refund_id = ${hex('r.id')})`,
     'has another id at the provider than it was given': `r.source = 'provider' or r.provider_refund_id = ${hex('r.id')}`,
-    charge_id: [
-      'r.charge_id',
-      `case when r.source <> 'suspense' and p.credited and m.id is null then p.charge_id else r.charge_id end`,
-    ],
-    'names a charge that its payment did not complete':
-      'r.charge_id is null or (p.credited and r.charge_id = p.charge_id)',
-    account_id: ['r.account_id', `case when r.source = 'balance' then c.account_id end`],
-    'an account bears it, and none was credited with its payment': `r.source <> 'balance' or p.credited`,
+    'does not name the charge that its payment completed, or names one that it did not complete': `
+      (p.credited and r.charge_id = p.charge_id) or (r.charge_id is null and (r.source = 'suspense' or not p.credited or m.id is not null))`,
+    account_id: ['r.account_id', `case when r.source = 'balance' and p.credited then c.account_id end`],
     'gives back an exception that is not of this payment and amount': `
       r.exception_id is null or r.exception_id = r.undone_exception_id
         or (x.payment_id = r.payment_id and x.kind not in ('foreign_refund', 'undone_refund') and r.amount_cents = p.amount_cents)`,
@@ -55,54 +49,41 @@ const refund = check({
         and (b.payment_id, b.provider_refund_id, b.amount_cents) = (r.payment_id, r.provider_refund_id, r.amount_cents))`,
     'was not requested by the actor who resolved its exception': `r.exception_id is null or r.source <> 'suspense' or r.status = 'FAILED'
         or (x.resolution = 'refund' and (x.resolved_by_kind, x.resolved_by, x.reason) is not distinct from (r.requested_by_kind, r.requested_by, r.reason))`,
-    'was made without us, and is not done': `r.source <> 'provider' or (r.status = 'DONE' and r.ended_at = r.created_at)`,
-    'ended before it began': `r.ended_at >= r.created_at - ${SKEW} or r.ended_at is null`,
     'is not asked about any more: due_at is far away': `r.due_at <= ${NOW} + ${DUE_WITHIN} or r.due_at is null`,
     // A refund that was never sent can only end by an operator's decision.
-    'ended without having been sent to the provider, or was made without us and was sent': `
-      case when r.source = 'provider' then num_nonnulls(r.sent_at, r.doubted_at, r.absent_since, r.ended_by) = 0
+    'ended without having been sent to the provider, or was made without us and was sent, or ended later': `
+      case when r.source = 'provider' then num_nonnulls(r.sent_at, r.doubted_at, r.absent_since, r.ended_by) = 0 and r.ended_at = r.created_at
         else r.status = 'PROCESSING' or r.sent_at is not null or r.ended_by is not null end`,
-    'was in doubt before it was sent': `
-      (r.doubted_at is null or r.sent_at <= r.doubted_at + ${SKEW}) and (r.absent_since is null or r.sent_at <= r.absent_since + ${SKEW})
-        and (r.absent_since is null or r.doubted_at is not null)`,
     'was sent before it was asked for, or after it ended': `
       (r.sent_at >= r.created_at - ${SKEW} and r.sent_at <= coalesce(r.ended_at, r.sent_at) + ${SKEW}) or r.sent_at is null`,
-    'has ended, and still wants attention': `r.attention is null or r.status = 'PROCESSING'`,
     'was made without us, and is no exception': `r.source <> 'provider' or r.exception_id is not null or f.id is not null`,
-    fee_returned_cents: [
-      'r.fee_returned_cents',
-      `case when r.fee_returned_cents = 0 then 0 else coalesce(s.fee, 0) end`,
-    ],
+    fee_returned_cents: ['r.fee_returned_cents', 'coalesce(s.fee, 0)'],
   },
 })
 
 // We never refund more than the payment, less refunds that were undone. A bank may refund more by itself; an operator
 // decides who bears what it refunded without us.
-const overRefunded = `
-  select 'payment ' || p.end_to_end_id as subject,
-    case when r.ours > p.amount_cents then format('brought %s cents, and %s are promised back by us', p.amount_cents, r.ours)
-      else format('brought %s cents, and %s went back: decide on its exceptions of kind foreign_refund', p.amount_cents, r.cents)
-    end as text
-  from payments p
-  join (
+const overRefunded = check({
+  subject: `'payment ' || p.end_to_end_id`,
+  prefix: `format('brought %s cents, of which we promised back %s, and %s went back or will: ', p.amount_cents, r.ours, r.cents)`,
+  from: `payments p join (
     select r.payment_id, sum(r.amount_cents) as cents, coalesce(sum(r.amount_cents) filter (where r.source <> 'provider'), 0) as ours,
       bool_or(f.id is not null and f.resolved_at is null) as is_undecided
     from refunds r
     left join exceptions u on u.refund_id = r.id and u.kind = 'undone_refund'
     left join exceptions f on f.refund_id = r.id and f.kind = 'foreign_refund'
     where r.status <> 'FAILED' and u.id is null group by 1
-  ) r on r.payment_id = p.id
-  where r.ours > p.amount_cents or (r.cents > p.amount_cents and r.is_undecided)`
-
-// A check ends with the answer about its refund. One that is put off for ever leaves a contradiction undecided.
-const refundCheck = check({
-  subject: `'refund ' || ${hex('k.refund_id')}`,
-  from: 'refund_checks k left join refunds r on r.id = k.refund_id',
+  ) r on r.payment_id = p.id`,
   rules: {
-    'has a check, and is not done': `r.status = 'DONE'`,
-    'is not asked about: the due_at of its check is far away': `k.due_at <= ${NOW} + ${DUE_WITHIN}`,
+    'we give back more than it brought': 'r.ours <= p.amount_cents',
+    'decide on its exceptions of kind foreign_refund': 'r.cents <= p.amount_cents or not r.is_undecided',
   },
 })
+
+// A check ends with the answer about its refund. One that is put off for ever leaves a contradiction undecided.
+const refundCheck = `
+  select 'refund ' || ${hex('k.refund_id')} as subject, format('contradicts itself, and is only asked about at %s', k.due_at) as text
+  from refund_checks k where k.due_at > ${NOW} + ${DUE_WITHIN}`
 
 // ---- Exceptions ----
 
@@ -135,22 +116,14 @@ const exception = check({
   left join refunds f on f.id = x.refund_id
   left join refunds r on r.exception_id = x.id and r.status <> 'FAILED'
   left join exceptions o on o.payment_id = x.payment_id and o.resolution = 'credit' and o.refund_id is null`,
-  exists: { 'is about a payment that is not there': `p.id is not null or x.kind = 'unnamed_payment'` },
   rules: {
-    ...bornAt('x.id', 'x.opened_at'),
-    'its kind does not follow from its payment and charge': KIND,
+    'its kind does not follow from its payment and charge, or one of them is not there': KIND,
     'names a refund of another payment': 'x.refund_id is null or f.payment_id = x.payment_id',
-    opened_at: [
-      'x.opened_at',
-      `case when x.kind = 'foreign_refund' then f.created_at when x.kind in ('undone_refund', 'unnamed_payment') then x.opened_at else p.recorded_at end`,
-    ],
-    credited: [
-      'p.credited',
-      `case when x.refund_id is null and p.id is not null then coalesce(x.resolution = 'match', false) else p.credited end`,
-    ],
+    'was opened at another time than its payment was recorded, or the refund that nobody asked for': `
+      x.kind in ('undone_refund', 'unnamed_payment') or x.opened_at = coalesce(f.created_at, p.recorded_at)`,
+    'was matched, and its payment is not credited': `x.resolution is distinct from 'match' or p.credited or x.payment_id is null`,
     'was borne by an account that was never credited with the payment': `
       x.resolution is distinct from 'charge_account' or x.account_id = case when p.credited then c.account_id else o.account_id end`,
-    'was resolved before it was opened': `x.resolved_at >= x.opened_at - ${SKEW} or x.resolved_at is null`,
     'the refund of it': [
       'r.status',
       `case when x.resolution = 'refund' then case when x.resolved_at is null then 'PROCESSING' else 'DONE' end end`,

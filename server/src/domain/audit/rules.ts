@@ -20,8 +20,6 @@ export function atTime(sql: string, now: Date): string {
 
 // Two processes' clocks may differ by this much, and a transaction may wait for a lock after it read the clock.
 export const SKEW = `interval '1 minute'`
-// A payment has the time of the payer's bank, whose clock is not ours.
-export const BANK_SKEW = `interval '10 minutes'`
 
 /** A statement of the rows that break a rule. `from` is what follows that word; `prefix` comes before each text. */
 export function check({
@@ -63,8 +61,25 @@ function isBroken(condition: string): string {
   return `(${condition}) is not true`
 }
 
-function quote(text: string): string {
+export function quote(text: string): string {
   return `'${text.replaceAll("'", "''")}'`
+}
+
+/** For what SQL cannot check: says what is wrong with a row, if anything is. Names up to about `limit`. */
+export async function findWrong<Row extends { id: string; name?: string }>(
+  batches: AsyncGenerator<Row[]>,
+  limit: number,
+  whatIsWrong: (row: Row) => string | undefined,
+): Promise<Found[]> {
+  const found: Found[] = []
+  for await (const batch of batches) {
+    for (const row of batch) {
+      const text = whatIsWrong(row)
+      if (text !== undefined) found.push({ subject: row.name ?? row.id, text })
+    }
+    if (found.length >= limit) break
+  }
+  return found
 }
 
 /** When newUuid7() made the id, in milliseconds. */
@@ -72,21 +87,17 @@ export function idMs(uuid: string): string {
   return `('x' || left(${hex(uuid)}, 12))::bit(48)::bigint`
 }
 
-/** As hashRequest() hashes one of these requests, whose fields are in SQL. */
-export function isHashOf(column: string, requests: Record<string, string>[]): string {
-  const hashes = requests.map((request) => {
-    const fields = Object.entries(request).toSorted(([one], [other]) => (one < other ? -1 : 1))
-    const texts = fields.map(([name, sql]) => `'["${name}",' || to_json(${sql})::text || ']'`)
-    return `sha256(convert_to('[' || concat_ws(',', ${texts.join(', ')}) || ']', 'UTF8'))`
-  })
-  return `${column} in (${hashes.join(', ')})`
+/** As hashRequest() hashes this request, whose fields are in SQL. */
+export function isHashOf(column: string, request: Record<string, string>): string {
+  const fields = Object.entries(request).toSorted(([one], [other]) => (one < other ? -1 : 1))
+  const texts = fields.map(([name, sql]) => `'["${name}",' || to_json(${sql})::text || ']'`)
+  return `${column} = sha256(convert_to('[' || concat_ws(',', ${texts.join(', ')}) || ']', 'UTF8'))`
 }
 
 export function timeMs(at: string): string {
   return `floor(extract(epoch from ${at}) * 1000)`
 }
 
-export function bornAt(uuid: string, column: string): Rules {
-  const name = column.replace(/^\w+\./, '')
-  return { [`its id was made at another time than ${name}`]: `${idMs(uuid)} = ${timeMs(column)}` }
+export function isMadeAt(uuid: string, at: string): string {
+  return `${idMs(uuid)} = ${timeMs(at)}`
 }

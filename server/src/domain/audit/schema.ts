@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import type { Checks } from './rules.ts'
+import { quote, type Checks } from './rules.ts'
 
 // What READ_GUARDS finds in a database as the migrations make it. test/schema.test.ts writes the file.
 const GUARDS_FILE = new URL('../../../data/schema-guards.txt', import.meta.url)
@@ -79,8 +79,4 @@ export function schemaChecks(): Checks {
     full join unnest(array[${guards.map(quote).join(', ')}]::text[]) as w (line) on w.line = a.line
     where a.line is null or w.line is null`
   return { schema }
-}
-
-function quote(text: string): string {
-  return `'${text.replaceAll("'", "''")}'`
 }

@@ -16,7 +16,7 @@ import {
   type SealedRow,
 } from '../core/seals.ts'
 import { IDEMPOTENCY_MS } from '../deposits/intents.ts'
-import { atTime, hex, NOW, SKEW, type Found } from './rules.ts'
+import { atTime, findWrong, hex, NOW, SKEW, type Found } from './rules.ts'
 
 // Rows of which nothing else tells are compared with their seals, in this process: the key is not in the database.
 
@@ -63,56 +63,33 @@ const LINES_OF_KEY = 100
 const NEWEST_LINES = `select * from (${LINES}) l where seal is not null order by place desc`
 
 /** `isKnown`: it was sealed as it was found. */
-async function findUnsealed(
-  tx: Tx,
-  sql: string,
-  says: string,
-  limit: number,
-  isKnown: (row: SealedRow) => boolean = () => false,
-): Promise<Found[]> {
-  const differences: Found[] = []
-  const see = (row: SealedRow) => {
-    if (fits(tx, row) || isKnown(row)) return
-    differences.push({
-      subject: row.name ?? row.id,
-      text: `${says}: ${row.seal ? 'its seal does not fit' : 'it has no seal'}`,
+function sealed(sql: string, says: string, isKnown: (row: SealedRow) => boolean = () => false): Check {
+  return (tx, now, limit) =>
+    findWrong(batchesOf<SealedRow>(tx, atTime(sql, now)), limit, (row) => {
+      if (fits(tx, row) || isKnown(row)) return undefined
+      return `${says}: ${row.seal ? 'its seal does not fit' : 'it has no seal'}`
     })
-  }
-  for await (const batch of batchesOf<SealedRow>(tx, sql)) {
-    batch.forEach(see)
-    if (differences.length >= limit) break
-  }
-  return differences
 }
 
-function sealed(sql: string, says: string): Check {
-  return (tx, now, limit) => findUnsealed(tx, atTime(sql, now), says, limit)
-}
-
-async function checkEvents(tx: Tx, _: Date, limit: number): Promise<Found[]> {
+async function checkEvents(tx: Tx, now: Date, limit: number): Promise<Found[]> {
   const { ranges } = await readAsFound(tx)
   const tally = makeTally(ranges)
-  const says = 'is not as guiche wrote it'
-  const differences = await findUnsealed(tx, EVENTS, says, limit, tally.add)
+  const differences = await sealed(EVENTS, 'is not as guiche wrote it', tally.add)(tx, now, limit)
+  // Not all of them were read.
   if (differences.length >= limit) return differences
-  for (const [index, { name, seal }] of ranges.entries())
-    if (!fitsRow(tx, name, tally.textOf(index), seal))
-      differences.push({ subject: name, text: 'were altered, inserted or removed since they were sealed as found' })
-  return differences
+  const text = 'were altered, inserted or removed since they were sealed as found'
+  const altered = ranges.filter(({ name, seal }, index) => !fitsRow(tx, name, tally.textOf(index), seal))
+  return [...differences, ...altered.map(({ name }) => ({ subject: name, text }))]
 }
 
-async function checkLines(tx: Tx, _: Date, limit: number): Promise<Found[]> {
+async function checkLines(tx: Tx, now: Date, limit: number): Promise<Found[]> {
   const { lines } = await readAsFound(tx)
   const isKnown = ({ id, texts }: SealedRow) => {
     const seal = lines.get(id)
     return seal !== undefined && fitsRow(tx, id, withoutMark(texts), seal)
   }
   const says = 'is a line of the audit log that guiche did not write so, or after a mark that is gone'
-  const gone = await tx.rows<Found>(
-    `select 'line ' || m.line_id as subject, 'sealed the rows as they were found, and is gone' as text
-     from seal_marks m left join audit_log l on l.id = m.line_id and l.action = 'history.sealed' where l.id is null`,
-  )
-  return [...gone, ...(await findUnsealed(tx, LINES, says, limit, isKnown))]
+  return sealed(LINES, says, isKnown)(tx, now, limit)
 }
 
 // ---- Rows that people change ----
@@ -122,27 +99,16 @@ const ROWS = `
     select distinct on (r.key) r.key as name, r.value as seal, l.id
     from audit_log l cross join json_each_text(l.rows) r where r.key !~ '^(line|events) ' order by r.key, l.id desc
   )
-  select coalesce(a.name, t.name) as name, a.text, t.seal, t.id as line
+  select coalesce(a.name, t.name) as id, a.text, t.seal, t.id as line
   from (${ALL_ROWS}) a full join told t on t.name = a.name where a."isNeeded" or t.name is not null`
 
-type ToldRow = { name: string; text: string | null; seal: string | null; line: number }
+type ToldRow = { id: string; text: string | null; seal: string | null; line: number }
 
 /** The newest line of the log that tells of a row has the seal of the row as it is. */
-async function checkRows(tx: Tx, _: Date, limit: number): Promise<Found[]> {
-  const differences: Found[] = []
-  const see = (row: ToldRow) => {
-    const text = whatIsWrong(tx, row)
-    if (text !== undefined) differences.push({ subject: row.name, text })
-  }
-  for await (const batch of batchesOf<ToldRow>(tx, ROWS)) {
-    batch.forEach(see)
-    if (differences.length >= limit) break
-  }
-  return differences
-}
-
-function whatIsWrong(tx: Tx, { name, text, seal, line }: ToldRow): string | undefined {
-  if (seal === null) return 'is there, and no line of the audit log tells of it'
-  if (text === null) return `is gone, and line ${line} of the audit log tells of it`
-  return fitsRow(tx, name, text, seal) ? undefined : `is other than after line ${line} of the audit log`
+function checkRows(tx: Tx, _: Date, limit: number): Promise<Found[]> {
+  return findWrong(batchesOf<ToldRow>(tx, ROWS), limit, ({ id, text, seal, line }) => {
+    if (seal === null) return 'is there, and no line of the audit log tells of it'
+    if (text === null) return `is gone, and line ${line} of the audit log tells of it`
+    return fitsRow(tx, id, text, seal) ? undefined : `is other than after line ${line} of the audit log`
+  })
 }
