@@ -7,16 +7,23 @@ import { hexId, jsonText } from '../../db/sql-values.ts'
 
 type Value = string | number | boolean | Date | null
 
-/** Each field: its value in SQL, as text, and for an item that is written. */
-type Fields<Item> = readonly (readonly [sql: string, valueOf: (item: Item) => Value])[]
+/** Each field: its value in SQL, and for an item that is written. `json` is for a JSON text, which stays as it is. */
+type Fields<Item> = readonly (readonly [sql: string, valueOf: (item: Item) => Value, form?: 'json'])[]
 
 export type Sealed<Item> = { textOf(item: Item): string; sql: string }
 
 function sealed<Item>(kind: string, fields: Fields<Item>): Sealed<Item> {
-  const texts = fields.map(([sql]) => jsonText(`(${sql})::text`)).join(` || ',' || `)
+  const texts = fields.map(([sql, , form]) => (form === 'json' ? `${sql}::text` : jsonText(`(${sql})::text`)))
   return {
-    textOf: (item) => JSON.stringify([kind, ...fields.map(([, valueOf]) => textOf(valueOf(item)))]),
-    sql: `'["${kind}",' || ${texts} || ']'`,
+    textOf(item) {
+      let text = `["${kind}"`
+      for (const [, valueOf, form] of fields) {
+        const value = textOf(valueOf(item))
+        text += `,${form === 'json' ? value : JSON.stringify(value)}`
+      }
+      return `${text}]`
+    },
+    sql: `'["${kind}",' || ${texts.join(` || ',' || `)} || ']'`,
   }
 }
 
@@ -39,7 +46,7 @@ export const EVENT = sealed<SealedEvent>('event', [
   ['e.kind', ({ kind }) => kind],
   [hexId('e.subject_id'), ({ subjectId }) => hexFromUuid(subjectId)],
   [time('e.created_at'), ({ createdAt }) => createdAt],
-  ['e.body', ({ body }) => body],
+  ['e.body', ({ body }) => body, 'json'],
 ])
 
 export type SealedCode = { chargeId: string; provider: string; emv: string; hasKey: boolean }
