@@ -27,7 +27,7 @@ import { startDeliverWorker } from './workers/deliver.ts'
 import { startNumberWorker } from './workers/number.ts'
 import { startPurgeWorker } from './workers/purge.ts'
 import { startReconcileWorker } from './workers/reconcile.ts'
-import { startHeadWorker } from './workers/sign-heads.ts'
+import { signLastHead, startHeadWorker } from './workers/sign-heads.ts'
 import { startRefundWorker } from './workers/refund.ts'
 import type { Loop } from './workers/loop.ts'
 import { startRegistration } from './workers/register.ts'
@@ -139,6 +139,7 @@ async function open(config: Config, { log, say, stoppers, signal }: Start): Prom
       ctx.finishedChecks.drained(),
       ctx.attempts.drained(),
     ])
+    await signLastHead(ctx)
   })
   const demo = config.settings.mode === 'test' && config.role !== 'worker' ? await makeDemoAccount(ctx) : undefined
   // Before anything gets a position: a database that was restored from an older backup begins another history.

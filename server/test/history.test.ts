@@ -18,6 +18,7 @@ import { makeNumberingMemory, numberPending, OPERATORS } from '../src/domain/his
 import { readHistory } from '../src/domain/history/read-history.ts'
 import { readConsistency, readInclusion } from '../src/domain/history/stored-tree.ts'
 import { insertEvents } from '../src/domain/webhooks/events.ts'
+import { signLastHead } from '../src/workers/sign-heads.ts'
 import { loseNewest } from './corrupt.ts'
 import { world, type World } from './world.ts'
 
@@ -230,6 +231,17 @@ test('a database that lost positions begins another history, and signs nothing t
   const after = await signHead(here.ctx, { leaf: before.size })
   expect(after.historyId).not.toBe(before.historyId)
   expect(here.logged.some(({ text }) => text.includes('a new history began'))).toBe(true)
+})
+
+test('a service that stops binds its last events by a head, also those that had no position yet', async () => {
+  const here = await world()
+  const { accountId } = await here.account()
+  const before = await signHead(here.ctx)
+  await transact(here.pool, (tx) => tell(tx, here, accountId, 600))
+  await signLastHead(here.ctx)
+  const rows = await query<{ size: number }>(here.pool, 'select size from history_heads order by size desc limit 1')
+  expect(rows[0]!.size).toBeGreaterThanOrEqual(before.size + 600)
+  expect(await query(here.pool, 'select from unnumbered')).toEqual([])
 })
 
 test('a process that knew more positions begins another history before it gives one out again', async () => {

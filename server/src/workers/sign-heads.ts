@@ -1,5 +1,6 @@
 import type { Context } from '../domain/context.ts'
 import { signHead } from '../domain/history/heads.ts'
+import { makeNumberingMemory, numberPending } from '../domain/history/number-pending.ts'
 import { submitHead } from '../domain/history/witness.ts'
 import { startLoop, type Loop } from './loop.ts'
 
@@ -17,4 +18,19 @@ export function startHeadWorker(ctx: Context): Loop {
       return 'idle'
     },
   })
+}
+
+/**
+ * A service that stops may be down for long. Its last events are then bound by a head outside the database, so that
+ * nobody can take them away meanwhile.
+ */
+export async function signLastHead(ctx: Context): Promise<void> {
+  try {
+    const memory = makeNumberingMemory()
+    let numbered = await numberPending(ctx, memory)
+    while (numbered === 'full') numbered = await numberPending(ctx, memory)
+    await signHead(ctx, { leaf: Infinity })
+  } catch (err) {
+    ctx.log.warn({ err }, 'the last events have no signed head: the next start signs one')
+  }
 }

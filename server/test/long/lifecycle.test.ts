@@ -62,6 +62,21 @@ test('after kill -9 of the service, with or without its database, the next start
   expect(isDatabaseRunning(home)).toBe(false)
 })
 
+test('after a stop, the head outside the database has what was told just before', async () => {
+  const home = preparedHome()
+  const anchor = join(home, 'anchor.txt')
+  const newestSize = () => Number(readFileSync(anchor, 'utf8').match(/^\d+$/gm)?.at(-1))
+  const server = await startServer({ GUICHE_HOME: home, ANCHOR_FILE: anchor })
+  const key = /API key: (\S+)/.exec(server.output())?.[1] ?? ''
+  const location = await deposit(server, key)
+  const before = newestSize()
+  const cancel = new URL(`${location}/cancel`, server.url)
+  const canceled = await fetch(cancel, { method: 'POST', headers: { authorization: `Bearer ${key}` } })
+  expect(canceled.status).toBe(200)
+  expect(await server.end('SIGTERM')).toBe(0)
+  expect(newestSize()).toBeGreaterThan(before)
+})
+
 test('a database killed under the service comes back, and the service with it', async () => {
   const home = preparedHome()
   const server = await startServer({ GUICHE_HOME: home })

@@ -28,8 +28,8 @@ export function verifierKeys(settings: Pick<Settings, 'publicUrl' | 'headKeys'>,
 export const CURRENT_HISTORY = `select replace(id::text, '-', '') as "historyId" from histories order by number desc limit 1`
 
 /**
- * The newest head, if it has more than `leaf`; otherwise a new one, which has all positions that are given now. Begins
- * another history if the database does not go on from a head that was signed before.
+ * The newest head, if it has more than `leaf`; otherwise one that has all positions that are given now. Begins another
+ * history if the database does not go on from a head that was signed before.
  */
 export async function signHead(core: Core, { leaf = 0 }: { leaf?: number } = {}): Promise<Head> {
   const { settings } = core
