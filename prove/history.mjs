@@ -1,7 +1,6 @@
 // Proves that every reader of an account's history gets every event once and in the same order. See prove/README.md.
 
 import { randomBytes } from 'node:crypto'
-import { setMaxListeners } from 'node:events'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
@@ -9,15 +8,22 @@ import { parseArgs } from 'node:util'
 import { root } from '../scripts/bootstrap.mjs'
 import { proveClaims } from './claims.mjs'
 import { makeAccounts, openDatabase } from './history/database.mjs'
-import { followHeads } from './history/heads.mjs'
-import { bearer, readStream, READER_WAYS, startReader } from './history/readers.mjs'
+import {
+  FOLLOW_CLAIMS,
+  judgePositions,
+  judgeReaders,
+  makeStop,
+  readHistories,
+  startHeads,
+  startReaders,
+  within,
+} from './history/follow.mjs'
+import { bearer, readStream } from './history/readers.mjs'
 import { makeService } from './money/service.mjs'
 
 const CLAIMS = {
-  once: 'each event has one position, and those of an account are 1, 2, 3 … without a gap',
-  same: 'every reader read the same bytes in the same order',
+  ...FOLLOW_CLAIMS,
   late: 'an event whose transaction stays open delays no other one, and comes to every reader when it is committed',
-  heads: 'each head is signed, and goes on from the one before it',
   streams: 'each of 1,000 streams of one process got each event once',
   audit: 'guiche audit finds no difference',
 }
@@ -46,7 +52,6 @@ const STREAMS = 1_000
 const TOLD_TO_EACH_STREAM = 5
 const OPENED_AT_ONCE = 50
 const KILL_EVERY_MS = 3_000
-const HEAD_EVERY_MS = 500
 const WRITE_EVERY_MS = 100
 const TELL_EVERY_MS = 250
 const TIMEOUT_MS = 15_000
@@ -82,20 +87,21 @@ async function prove({ service, home, note, ...parts }) {
   database = await openDatabase({ dist, home, secretKey: env.SECRET_KEY })
   accounts = await makeAccounts(database, { dist, count: ACCOUNTS })
   const { makeGuiche } = await import(pathToFileURL(join(dist, '../sdk/dist/client.js')).href)
-  const readers = startReaders(makeGuiche)
-  const heads = startHeads()
+  const urls = services.map(({ url }) => url)
+  const readers = startReaders({ accounts, urls, makeGuiche, breach })
+  const heads = startHeads({ account: accounts[0], urls, breach })
   const writers = startWriters()
   console.log(`${WRITERS} writers and ${readers.all.length} readers of ${ACCOUNTS} accounts, at ${PROCESSES} processes`)
   const kills = await killInTurn()
   await holdAnEvent(readers.all)
   const paid = await writers.stop()
   await untilPositions(paid)
-  await judgeReaders(readers)
+  await judgeReaders(readers, { rows: database.rows, withinMs: READ_WITHIN_MS, breach })
   await heads.stop()
   // Figures of a service that is broken would tell nothing.
   if (noted.size === 0) for (const rate of RATES) await measure(rate)
   await judgeStreams()
-  const events = await judgePositions()
+  const events = await judgePositions({ rows: database.rows, withinMs: READ_WITHIN_MS, breach })
   console.log(
     `${events} events, ${paid} payments, ${kills.processes} processes and ${kills.databases} databases killed, ${heads.count()} heads`,
   )
@@ -140,51 +146,6 @@ function startWriters() {
       over.abort()
       await writing
       return paid
-    },
-  }
-}
-
-function startReaders(makeGuiche) {
-  const stopping = makeStop()
-  const urls = services.map(({ url }) => url)
-  const all = accounts.flatMap((account) =>
-    READER_WAYS.map((way) => {
-      const arrivals = new Map()
-      const told = (_, body) => void arrivals.set(body, performance.now())
-      const signal = stopping.signal
-      const reader = startReader(way, { account, urls, makeGuiche, breach: breach('same'), signal, told })
-      return { ...reader, arrivals }
-    }),
-  )
-  const stop = async () => {
-    stopping.abort()
-    await Promise.all(all.map(({ ended }) => ended))
-  }
-  return { all, stop }
-}
-
-/** Asks the processes in turn for the head, with the proof that it goes on from the one before. */
-function startHeads() {
-  const heads = followHeads(breach('heads'))
-  const over = new AbortController()
-  const follow = async () => {
-    for (let turn = 0; !over.signal.aborted; turn++) {
-      const since = heads.since()
-      const url = `${services[turn % PROCESSES].url}/api/events/head${since === undefined ? '' : `?since=${since}`}`
-      const init = { headers: bearer(accounts[0]), signal: AbortSignal.timeout(TIMEOUT_MS) }
-      const answer = await fetch(url, init).catch(() => undefined)
-      if (answer?.ok) heads.take(await answer.json(), since)
-      else if (answer?.status === 400) breach('heads')(`the head is smaller than ${since}: ${await answer.text()}`)
-      await sleep(HEAD_EVERY_MS)
-    }
-  }
-  const following = follow()
-  return {
-    count: () => heads.count,
-    async stop() {
-      over.abort()
-      await following
-      if (heads.count === 0) breach('heads')('no head was answered')
     },
   }
 }
@@ -246,46 +207,6 @@ async function untilPositions(paid) {
     breach('once')('after a minute some payments have no event, or no position')
 }
 
-/** The bodies of each account in the order of their positions, by SQL. */
-async function readHistories() {
-  const rows = await database.rows(
-    `select h.account_id as id, array_agg(e.body order by h.position) as bodies
-     from history h join events e on e.id = h.event_id group by h.account_id`,
-  )
-  return new Map(rows.map(({ id, bodies }) => [id, bodies]))
-}
-
-async function judgeReaders({ all, stop }) {
-  const histories = await readHistories()
-  const bodiesOf = ({ account }) => histories.get(account.id) ?? []
-  await within(READ_WITHIN_MS, () => all.every((reader) => reader.read.length >= bodiesOf(reader).length))
-  await stop()
-  for (const reader of all) {
-    const bodies = bodiesOf(reader)
-    const first = bodies.findIndex((body, place) => reader.read[place] !== body)
-    const { way, read, account } = reader
-    if (first >= 0 || read.length !== bodies.length)
-      breach('same')(
-        `${way} of account ${account.number} read ${read.length} of ${bodies.length} events, equal up to ${first}`,
-      )
-  }
-}
-
-async function judgePositions() {
-  const lacking = await database.rows(
-    `select e.id from events e left join history h on h.event_id = e.id where h.event_id is null`,
-  )
-  if (lacking.length > 0) breach('once')(`${lacking.length} events have no position`)
-  const gaps = await database.rows(
-    `select account_id, count(distinct event_id)::int as events, max(position)::int as last from history
-     where event_id is not null
-     group by account_id having count(distinct event_id) <> max(position) or count(*) <> max(position) or min(position) <> 1`,
-  )
-  for (const { account_id: id, events, last } of gaps)
-    breach('once')(`${id} has ${events} events up to position ${last}`)
-  return (await database.rows('select count(*)::int as count from events'))[0].count
-}
-
 async function lastPositions() {
   const rows = await database.rows('select account_id as id, max(position) as last from history group by account_id')
   const known = new Map(rows.map(({ id, last }) => [id, String(last)]))
@@ -342,7 +263,7 @@ async function judgeStreams() {
   for (let turn = 0; turn < TOLD_TO_EACH_STREAM; turn++) await database.tell(accounts.map(({ id }) => id))
   await within(READ_WITHIN_MS, () => streams.every(({ read }) => read.length >= TOLD_TO_EACH_STREAM))
   stopping.abort()
-  const histories = await readHistories()
+  const histories = await readHistories(database.rows)
   const wrong = streams.filter(({ account, read }) => {
     const told = histories.get(account.id).slice(-TOLD_TO_EACH_STREAM)
     return read.length !== told.length || told.some((body, place) => read[place] !== body)
@@ -357,22 +278,6 @@ function openStream(stream) {
   return new Promise((resolve, reject) => {
     readStream({ url: services[0].url, ...stream, opened: resolve }).catch(reject)
   })
-}
-
-function makeStop() {
-  const stopping = new AbortController()
-  // Hundreds of requests listen to it.
-  setMaxListeners(0, stopping.signal)
-  return stopping
-}
-
-async function within(ms, isDone) {
-  const until = performance.now() + ms
-  while (!(await isDone())) {
-    if (performance.now() > until) return false
-    await sleep(100)
-  }
-  return true
 }
 
 function anyOf(items) {

@@ -3,6 +3,8 @@
 import { randomBytes } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { FOLLOW_CLAIMS, judgePositions, judgeReaders, startHeads, startReaders } from '../history/follow.mjs'
 import { makeApi } from '../money/api.mjs'
 import { openBooks } from '../money/books.mjs'
 import { makeService } from '../money/service.mjs'
@@ -21,11 +23,14 @@ import { readDataAge } from './reports.mjs'
 
 const CLAIMS = {
   ...STEADY_CLAIMS,
+  ...FOLLOW_CLAIMS,
   fenced: 'what a leader acknowledged while or after it was frozen or cut off is in the database',
   reports: 'a process with DATABASE_READ_URL reads reports from a standby, and says how old their data are',
   alone: 'a leader without any standby acknowledged nothing',
   recovered: 'deposits were acknowledged again after every fault, by both processes',
 }
+// Readers pause after a failure.
+const READ_WITHIN_MS = 60_000
 const QUICK = ['kill', 'freeze', 'kill', 'partition']
 const FULL = ['kill', 'freeze', 'kill', 'partition', 'kill', 'freeze-heads', 'kill', 'partition', 'kill-alone']
 
@@ -52,6 +57,7 @@ async function prove() {
   await services[1].start()
   say('two guiche processes run: one knows the three addresses, one goes through HAProxy')
   const load = startSteadyLoad(w, services)
+  const history = await followHistory(w, services)
   const faults = []
   for (const kind of options.faults?.split(',') ?? (options.quick ? QUICK : FULL)) {
     const fault = await inflict(kind, { cluster, load, note: w.note, say })
@@ -63,12 +69,14 @@ async function prove() {
   const age = await askForReports(w, services[1])
   w.databaseUrl = cluster.urls.haproxy
   w.books = await openBooks(w)
+  const read = await history.judge()
   const { facts, breaches } = await judgeSteadyLoad(w, services)
+  for (const claim of Object.keys(FOLLOW_CLAIMS)) breaches[claim] = w.notes.get(claim) ?? []
   breaches.fenced = await findUnfenced(cluster, faults)
   breaches.recovered = []
   breaches.alone = w.notes.get('alone') ?? []
   breaches.reports = age.trouble ? [age.trouble] : []
-  console.log(describe(w, { facts, faults, breaches, age }))
+  console.log(describe(w, { facts, faults, breaches, age, read }))
   return Object.values(breaches).some((texts) => texts.length > 0) ? 1 : 0
 }
 
@@ -102,6 +110,28 @@ async function makeServices(w, urls) {
   ]
 }
 
+/** Reads the histories of all accounts at both processes, in each way, while the faults happen. */
+async function followHistory(w, services) {
+  const { makeGuiche } = await import(pathToFileURL(join(w.dist, '../sdk/dist/client.js')).href)
+  const breach = (claim) => (text) => w.note(claim, text)
+  const accounts = w.accounts.map((account, number) => ({ ...account, number }))
+  const urls = services.map(({ url }) => url)
+  const readers = startReaders({ accounts, urls, makeGuiche, breach })
+  const heads = startHeads({ account: accounts[0], urls, breach })
+  return {
+    /** The books must be open. */
+    async judge() {
+      const { rows } = w.books
+      for (const { id, email } of await rows('select id, email from accounts'))
+        Object.assign(accounts.find((account) => account.email === email) ?? {}, { id })
+      const judging = { rows, withinMs: READ_WITHIN_MS, breach }
+      await judgeReaders(readers, judging)
+      await heads.stop()
+      return { events: await judgePositions(judging), readers: readers.all.length, heads: heads.count() }
+    },
+  }
+}
+
 /** Asks the process with DATABASE_READ_URL. The first start printed the password. */
 function askForReports(w, { url }) {
   const password = /^Password: (.+)$/m.exec(w.service.output())?.[1]
@@ -116,7 +146,7 @@ async function findUnfenced(cluster, faults) {
   return acknowledged.filter((id) => !kept.has(id)).map((id) => `${id} was acknowledged, and is gone`)
 }
 
-function describe(w, { facts, faults, breaches, age }) {
+function describe(w, { facts, faults, breaches, age, read }) {
   const { lost, doubled } = countBreaches(breaches)
   const count = (kind) => faults.filter((fault) => fault.kind.startsWith(kind)).length
   const acknowledged = [...w.scenarios.values()].filter(({ charge }) => charge).length
@@ -132,6 +162,7 @@ function describe(w, { facts, faults, breaches, age }) {
     `webhooks delivered         ${w.receiver.events.size} by ${w.receiver.deliveries} requests`,
     `writes at a lost leader    ${tries} tried, ${acks} acknowledged`,
     `reports                    from a standby, ${age.seconds} s old`,
+    `history                    ${read.events} events, ${read.readers} readers, ${read.heads} heads`,
     `lost ${lost + breaches.fenced.length}, doubled ${doubled}`,
     '',
     'seconds to recovery                        hosts   HAProxy',

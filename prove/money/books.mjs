@@ -21,6 +21,7 @@ export async function openBooks({ dist, home, databaseUrl }) {
 
   return {
     databaseUrl: embedded.databaseUrl,
+    rows,
     unsettled: async () =>
       Number((await rows(`select count(*) as n from charges where status in ('OPENING', 'PENDING')`))[0].n),
     undelivered: async () => Number((await rows('select count(*) as n from deliveries'))[0].n),
