@@ -1,6 +1,8 @@
 // Proves that every reader of an account's history gets every event once and in the same order. See prove/README.md.
 
 import { randomBytes } from 'node:crypto'
+import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
@@ -25,6 +27,8 @@ const CLAIMS = {
   ...FOLLOW_CLAIMS,
   late: 'an event whose transaction stays open delays no other one, and comes to every reader when it is committed',
   streams: 'each of 1,000 streams of one process got each event once',
+  restored:
+    'after a restore every payment at the bank is booked, old cursors are refused, and readers from the beginning get every event once',
   audit: 'guiche audit finds no difference',
 }
 
@@ -38,8 +42,9 @@ const { values: options } = parseArgs({
 if (options.help) {
   console.log(`node prove/history.mjs [--quick] [--dist DIR]
 
-Writers and readers of 50 accounts, at three processes that are killed in turn, and their database too. Prints how long
-events take from their commit to a reader. About two minutes; --quick half a minute.
+Writers and readers of 50 accounts, at three processes that are killed in turn, and their database too. Then a backup is
+taken while deposits are paid, and restored. Prints how long events take from their commit to a reader. About three
+minutes; --quick one.
 
 Exit 0: all claims held. 1: a claim failed. 2: the proof could not run.`)
   process.exit(0)
@@ -64,8 +69,8 @@ const RATES = [100, 1_000]
 // One transaction for each 20 ms: two processors that also serve and read cannot commit a thousand times a second.
 const BATCH_MS = 20
 const LENGTHS = options.quick
-  ? { killForMs: 8_000, holdForMs: 5_000, measureForMs: 3_000 }
-  : { killForMs: 40_000, holdForMs: 30_000, measureForMs: 10_000 }
+  ? { killForMs: 8_000, holdForMs: 5_000, measureForMs: 3_000, loseForMs: 2_000 }
+  : { killForMs: 40_000, holdForMs: 30_000, measureForMs: 10_000, loseForMs: 5_000 }
 
 const dist = resolve(options.dist ?? join(root, 'server/dist'))
 const env = { SECRET_KEY: randomBytes(32).toString('hex'), RECONCILE_SECONDS: '5', PENDING_MAX_PER_ACCOUNT: '0' }
@@ -107,8 +112,12 @@ async function prove({ service, home, note, ...parts }) {
   )
   const audit = await services[0].command('audit', '--json')
   if (audit.code !== 0) note('audit', `it exited with ${audit.code}: ${audit.stdout} ${audit.stderr}`.slice(0, 2_000))
-  await database.close()
-  await Promise.all(services.slice(1).map((other) => other.close()))
+  const stopAll = async () => {
+    await database.close()
+    for (const one of services) await one.stop()
+    await Promise.all(services.slice(1).map((other) => other.close()))
+  }
+  await judgeRestore(makeGuiche, stopAll)
 }
 
 // ---- The service, its accounts and its events ----
@@ -195,16 +204,82 @@ async function holdAnEvent(readers) {
 
 // ---- What must hold ----
 
-async function untilPositions(paid) {
+/** Until every payment is booked, and every event has its position. */
+async function untilPositions(paid, breached = breach('once')) {
   const isBooked = async () => {
-    const [{ told, waiting }] = await database.rows(
-      `select (select count(*) from events where kind = 'DEPOSIT_ASSET_SUCCESS')::int as told,
+    const [{ booked, waiting }] = await database.rows(
+      `select (select count(*) from payments)::int as booked,
          (select count(*) from unnumbered where event_ids is not null)::int as waiting`,
     )
-    return told >= paid && waiting === 0
+    return booked >= paid && waiting === 0
   }
   if (!(await within(BOOKED_WITHIN_MS, isBooked)))
-    breach('once')('after a minute some payments have no event, or no position')
+    breached('after a minute some payments are not booked, or their events have no position')
+}
+
+/** A backup is taken while deposits are paid. What happened after it is lost, and the bank still knows the payments. */
+async function judgeRestore(makeGuiche, stopAll) {
+  const place = mkdtempSync(join(tmpdir(), 'guiche-prove-restored-'))
+  // If we are root, PostgreSQL runs as another user, who must be able to enter this directory.
+  chmodSync(place, 0o755)
+  const [backup, home] = [join(place, 'backup'), join(place, 'home')]
+  mkdirSync(home)
+  const writers = startWriters()
+  await sleep(LENGTHS.loseForMs)
+  await requireSuccess(services[0].command('backup', backup))
+  await sleep(LENGTHS.loseForMs)
+  await writers.stop()
+  const cursors = await readCursors()
+  await stopAll()
+
+  const settings = { ...env, PROVIDER_SANDBOX_URL: bank.url, RATE_LIMIT_PER_SECOND: '0' }
+  const ended = (text) => console.log(`the restored process: ${text}`)
+  const restored = await makeService({ dist, home, clock: { laterMs: 0 }, env: settings, ended })
+  try {
+    await requireSuccess(restored.command('restore', backup))
+    await restored.start()
+    database = await openDatabase({ dist, home, secretKey: env.SECRET_KEY })
+    await judgeRestored(restored, { makeGuiche, cursors })
+    await database.close()
+  } finally {
+    await restored.close()
+    rmSync(place, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 })
+  }
+}
+
+async function judgeRestored(restored, { makeGuiche, cursors }) {
+  const judging = { rows: database.rows, withinMs: READ_WITHIN_MS, breach: () => breach('restored') }
+  const following = { urls: [restored.url], breach: judging.breach }
+  for (const account of accounts) {
+    const cursor = cursors.get(account.id)
+    const { status } = await fetch(`${restored.url}/api/events?after=${cursor}`, { headers: bearer(account) })
+    if (status !== 409) breach('restored')(`the old cursor ${cursor} was answered with ${status}`)
+  }
+  const readers = startReaders({ accounts, makeGuiche, ...following })
+  const heads = startHeads({ account: accounts[0], ...following })
+  await untilPositions((await bank.payments()).length, breach('restored'))
+  await judgeReaders(readers, judging)
+  await heads.stop()
+  const events = await judgePositions(judging)
+  console.log(
+    `${events} events after a restore, ${readers.all.length} readers from the beginning, ${heads.count()} heads`,
+  )
+  const audit = await restored.command('audit', '--json')
+  if (audit.code !== 0) breach('restored')(`audit: ${audit.stdout} ${audit.stderr}`.slice(0, 2_000))
+}
+
+/** Where the history of each account ends, as a reader has it. */
+async function readCursors() {
+  const last = await lastPositions()
+  const { historyId } = await fetch(`${services[0].url}/api/events/head`, { headers: bearer(accounts[0]) }).then(
+    (answer) => answer.json(),
+  )
+  return new Map(accounts.map(({ id }) => [id, `${historyId}.${last.get(id)}`]))
+}
+
+async function requireSuccess(running) {
+  const { code, stdout, stderr } = await running
+  if (code !== 0) throw new Error(`a command failed with ${code}: ${stdout} ${stderr}`)
 }
 
 async function lastPositions() {
