@@ -49,7 +49,8 @@ const READ_EVENTS = prepared(`
     r.account_id as "accountId", r.first_position + i.place - 1 as position, e.body
   from stand s cross join ends n
   left join (
-    runs r cross join unnest(r.event_ids) with ordinality as i (id, place) join events e on e.id = i.id
+    runs r cross join unnest(r.event_ids) with ordinality as i (id, place)
+    cross join lateral (select body from events where id = i.id limit 1) e
   ) on r.account_id = any($2)
   order by r.first_leaf, i.place`)
 

@@ -95,6 +95,8 @@ type Batch = { size: number; known: Buffer | null; hashes: Buffer }
 
 const COUNT = 'coalesce(cardinality(event_ids), 1)'
 
+// With a limit each event is looked up by its id. A plain join reads the whole table of events when many wait: with
+// 12,000 events, positions for 600 of them took 16 ms in place of 7.
 // Leaves are in the order of accounts, so that those of a run follow each other. A line that was erased before it got a
 // position has none.
 const NUMBER = prepared(`
@@ -110,7 +112,8 @@ const NUMBER = prepared(`
     returning place, event_ids, line_id
   ), written as materialized (
     select e.account_id, 'event' as class, t.place, i.place as part, e.id as event_id, t.line_id, e.body
-    from taken t cross join unnest(t.event_ids) with ordinality as i (id, place) join events e on e.id = i.id
+    from taken t cross join unnest(t.event_ids) with ordinality as i (id, place)
+    cross join lateral (select * from events where id = i.id limit 1) e
     union all
     select '${OPERATORS}', case when ${IS_PERSONAL} then 'personal' else 'line' end, t.place, 1, null, l.id, ${LINE_TEXT}
     from taken t join audit_log l on l.id = t.line_id

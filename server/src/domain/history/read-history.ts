@@ -28,7 +28,7 @@ const LAST_POSITION = `coalesce((
 ), 0)`
 
 const READ = prepared(`
-  select h.position, e.body from history h join events e on e.id = h.event_id
+  select h.position, e.body from history h cross join lateral (select body from events where id = h.event_id limit 1) e
   where ${NEXT_POSITIONS} order by h.position`)
 
 export function readHistory(core: Core, { accountId, after, limit }: Reading): Promise<Told[]> {

@@ -1,5 +1,5 @@
 import { Fault } from '../../base/fault.ts'
-import { autocommit, query } from '../../db/tx.ts'
+import { autocommit, query, queryOne } from '../../db/tx.ts'
 import type { Core } from '../core/core.ts'
 import { parseEventName } from '../webhooks/events.ts'
 import { originOf, signHead, verifierKeys, type Head } from './heads.ts'
@@ -47,32 +47,54 @@ async function readProof(core: Core, since: number, { size }: Head): Promise<str
 
 const RETRY_AFTER_SECONDS = 1
 
+type Event = { id: string; from: Date }
+
 // A run is numbered after its events were made. The clocks of two machines may differ a little.
+const READ_EVENT = `
+  select id, created_at - interval '1 minute' as "from" from events
+  where kind = $1 and subject_id = $2 and account_id = $3`
+
+// Mostly the first of these is the one. A transaction that stayed open for minutes is in a later one.
+const RUNS_AT_ONCE = 1_000
+
+type Runs = { found: number | null; isLast: boolean; position: number; at: Date }
+
+const FIND_RUN = `
+  with later as materialized (
+    select * from history_runs where account_id = $1 and (numbered_at, first_position) > ($2, $3)
+    order by numbered_at, first_position limit ${RUNS_AT_ONCE}
+  ), newest as (
+    select first_position, numbered_at from later order by numbered_at desc, first_position desc limit 1
+  )
+  select (select first_position from later where $4 = any(event_ids) limit 1) as found,
+    (select count(*) from later) < ${RUNS_AT_ONCE} as "isLast",
+    (select first_position from newest) as position, (select numbered_at from newest) as at`
+
+/** The first position of the run that has the event; null if it has no position yet. */
+async function findRun(core: Core, accountId: string, event: Event): Promise<number | null> {
+  for (let [at, position] = [event.from, 0]; ;) {
+    const runs = await queryOne<Runs>(core.pool, FIND_RUN, [accountId, at, position, event.id])
+    if (runs.found !== null || runs.isLast) return runs.found
+    ;({ at, position } = runs)
+  }
+}
+
 const READ_PLACE = `
-  select h.leaf, h.salt || uuid_send(h.account_id) || int8send(h.position) as extra
-  from events e
-  left join lateral (
-    select account_id, first_position from history_runs
-    where account_id = e.account_id and numbered_at > e.created_at - interval '1 minute' and e.id = any(event_ids)
-    order by numbered_at limit 1
-  ) r on true
-  left join history h on h.account_id = r.account_id and h.first_position = r.first_position and h.event_id = e.id
-  where e.kind = $1 and e.subject_id = $2 and e.account_id = $3`
+  select leaf, salt || uuid_send(account_id) || int8send(position) as extra from history
+  where account_id = $1 and first_position = $2 and event_id = $3`
 
 /** A C2SP tlog-proof. `extra` is what the leaf is made of, besides the bytes of the event. */
 export async function readReceipt(core: Core, accountId: string, eventId: string): Promise<string> {
   const { kind, subjectId } = parseEventName(eventId)
-  const [event] = await query<{ leaf: number | null; extra: Buffer | null }>(core.pool, READ_PLACE, [
-    kind,
-    subjectId,
-    accountId,
-  ])
+  const [event] = await query<Event>(core.pool, READ_EVENT, [kind, subjectId, accountId])
   if (!event) throw new Fault('not_found', 'Event not found')
-  const { leaf, extra } = event
-  if (leaf === null || extra === null)
+  const run = await findRun(core, accountId, event)
+  if (run === null)
     throw new Fault('in_flight', 'The event has no position in the history yet, please try again', {
       retryAfterSeconds: RETRY_AFTER_SECONDS,
     })
+  const place = [accountId, run, event.id]
+  const { leaf, extra } = await queryOne<{ leaf: number; extra: Buffer }>(core.pool, READ_PLACE, place)
   const head = await signHead(core, { leaf })
   const path = await readInclusion(autocommit(core.pool), leaf, head.size)
   const lines = ['c2sp.org/tlog-proof@v1', `extra ${extra.toString('base64')}`, `index ${leaf}`]
