@@ -3,12 +3,18 @@ import { transact } from '../src/db/tx.ts'
 import type { Context } from '../src/domain/context.ts'
 import { insertIntents } from '../src/domain/deposits/intents.ts'
 import { openDeposit } from '../src/domain/deposits/open-deposit.ts'
+import { transactOrders } from '../src/domain/deposits/order-locks.ts'
 import { ensureDeposit } from '../src/domain/deposits/orders.ts'
 import { cancelDeposit, queryDeposit } from '../src/domain/deposits/query-deposit.ts'
-import { settle } from '../src/domain/deposits/settle.ts'
-import { ProviderError } from '../src/domain/ports/provider.ts'
-import { changeProvider, settleAll } from './refund-steps.ts'
+import { settle, type Settled } from '../src/domain/deposits/settle.ts'
+import { ProviderError, type ReceivedPayment } from '../src/domain/ports/provider.ts'
+import { listExceptions } from '../src/domain/refunds/exceptions.ts'
+import { resolveException } from '../src/domain/refunds/resolve-exception.ts'
+import { checkDue } from '../src/workers/check.ts'
+import { corrupt } from './corrupt.ts'
+import { bookDifferences, changeProvider, OPERATOR, settleAll } from './refund-steps.ts'
 import { bearer, get } from './requests.ts'
+import { recordStatements } from './statements.ts'
 import { until, world, type TestAccount, type World } from './world.ts'
 
 const ORDER = 'order-1'
@@ -308,6 +314,306 @@ test('an order is named by any reference, and belongs to its account', async () 
     status: 400,
     error: 'value must be a positive integer (cents)',
   })
+})
+
+// ---- A deposit that is paid after its end, while the next one of its order can be paid ----
+
+const DEPOSIT = { externalId: ORDER, valueCents: 50_00, expiresInSeconds: null }
+
+/** `late` has ended and `next` is open, both of one order that was opened by keys. Nobody has paid. */
+async function renewed(w: World) {
+  const account = await w.account()
+  await w.sandbox.faults({ dropNotifications: true })
+  const { charge: late } = await openDeposit(w.ctx, account.caller, DEPOSIT, 'first')
+  await cancelDeposit(w.ctx, account.accountId, late.paymentLinkId)
+  const { charge: next } = await openDeposit(w.ctx, account.caller, DEPOSIT, 'second')
+  return { account, late, next }
+}
+
+/** Paid at the bank. `afterMs`: when, after now. */
+async function payAtBank(w: World, txid: string, afterMs = 0, amountCents = 50_00): Promise<ReceivedPayment> {
+  const { pix } = await w.sandbox.pay({ txid, amountCents, force: true })
+  const occurredAt = new Date(w.clock.now().getTime() + afterMs)
+  return { provider: 'sandbox', endToEndId: pix[0]!.endToEndId, txid, amountCents, occurredAt }
+}
+
+function settleOrder(w: World, payment: ReceivedPayment): Promise<Settled> {
+  return settleAll(w, [payment])
+}
+
+const HELD = { completed: [], excepted: [{ kind: 'second_payment' }] }
+
+/** One deposit of the order is credited, once; the other payment is held for its own deposit. */
+async function expectCreditedOnce(w: World, account: TestAccount, creditedId: string): Promise<void> {
+  const { deposits } = (await w.app.inject(get(account.key, `/api/orders/${ORDER}`))).json()
+  const paid = deposits.filter(({ status }: { status: string }) => status === 'COMPLETED')
+  expect(paid).toMatchObject([{ id: creditedId, heldValue: 0 }])
+  expect(deposits.reduce((sum: number, { heldValue }: { heldValue: number }) => sum + heldValue, 0)).toBe(50_00)
+  expect(await w.balanceCents(account.accountId)).toBe(49_50)
+  expect(await bookDifferences(w)).toEqual([])
+}
+
+test('when an ended deposit is paid after all, the payment of the next one of its order is held', async () => {
+  const w = await world()
+  const { account, late, next } = await renewed(w)
+  expect((await settleOrder(w, await payAtBank(w, late.id))).completed).toEqual([late.id])
+  expect(await bookDifferences(w)).toEqual([])
+  expect(await settleOrder(w, await payAtBank(w, next.id))).toMatchObject(HELD)
+  await expectCreditedOnce(w, account, late.id)
+})
+
+test('an order that was paid late is never free again, although the next deposit has ended', async () => {
+  const w = await world()
+  const { account, late, next } = await renewed(w)
+  await settleOrder(w, await payAtBank(w, late.id))
+  await cancelDeposit(w.ctx, account.accountId, next.paymentLinkId)
+  await expect(openDeposit(w.ctx, account.caller, DEPOSIT, 'third')).rejects.toMatchObject({
+    code: 'external_id_taken',
+    details: { paymentLinkId: late.paymentLinkId },
+  })
+  expect(await settleOrder(w, await payAtBank(w, next.id))).toMatchObject(HELD)
+  await expectCreditedOnce(w, account, late.id)
+})
+
+test('a late payment of an order that its next deposit has paid is held', async () => {
+  const w = await world()
+  const { account, late, next } = await renewed(w)
+  expect((await settleOrder(w, await payAtBank(w, next.id))).completed).toEqual([next.id])
+  expect(await settleOrder(w, await payAtBank(w, late.id))).toMatchObject(HELD)
+  await expectCreditedOnce(w, account, next.id)
+})
+
+test.each([
+  ['late', 0, 1],
+  ['next', 1, 0],
+] as const)('of two payments of an order in one batch, the first by time is credited: %s', async (credited, a, b) => {
+  const w = await world()
+  const order = await renewed(w)
+  const payments = [await payAtBank(w, order.late.id, a), await payAtBank(w, order.next.id, b)]
+  expect(await settleAll(w, payments)).toMatchObject({ ...HELD, completed: [order[credited].id] })
+  await expectCreditedOnce(w, order.account, order[credited].id)
+})
+
+// The first has booked and not committed, and the second waits for its lock.
+test.each([
+  ['late', 'next'],
+  ['next', 'late'],
+] as const)('two deposits of an order that are settled at once are credited once: %s before %s', async (one, other) => {
+  const w = await world()
+  const order = await renewed(w)
+  const [first, second] = [await payAtBank(w, order[one].id), await payAtBank(w, order[other].id)]
+  let waiting: Promise<Settled> | undefined
+  const settled = await transactOrders(w.ctx, async (tx, open) => {
+    const outcome = await settle(tx, w.clock.now(), [first], open)
+    waiting = settleOrder(w, second)
+    await w.lockWait()
+    return outcome
+  })
+  expect(settled.completed).toEqual([order[one].id])
+  expect(await waiting).toMatchObject(HELD)
+  await expectCreditedOnce(w, order.account, order[one].id)
+})
+
+// The batch of one names a newer charge that the other holds, and the other wants the charge of the order: each would
+// wait for the other if the late one locked it after its own.
+test('settlements that need charges of the same order lock them in one order', async () => {
+  const w = await world()
+  const { account, late, next } = await renewed(w)
+  const newest = await w.deposit(account, {})
+  const [a, b, c] = [await payAtBank(w, late.id), await payAtBank(w, next.id), await payAtBank(w, newest.id)]
+  const deadlocks = () =>
+    w.pool.query<{ deadlocks: number }>('select deadlocks from pg_stat_database where datname = current_database()')
+  const before = (await deadlocks()).rows[0]!.deadlocks
+  let waiting: Promise<Settled> | undefined
+  await transactOrders(w.ctx, async (tx) => {
+    await tx.run('select from charges where id = $1 for no key update', [next.id])
+    waiting = settleAll(w, [a, c])
+    await w.lockWait()
+    // It waits for this one, and must not hold the newest.
+    await settle(tx, w.clock.now(), [b, c])
+  })
+  expect(await waiting).toMatchObject({ completed: [], known: 1, excepted: [{ kind: 'second_payment' }] })
+  expect((await deadlocks()).rows[0]!.deadlocks).toBe(before)
+  expect(await bookDifferences(w)).toEqual([])
+})
+
+test('two ended deposits of an order that are paid at once are credited once', async () => {
+  const w = await world()
+  const { account, late, next } = await renewed(w)
+  await cancelDeposit(w.ctx, account.accountId, next.paymentLinkId)
+  const [first, second] = [await payAtBank(w, late.id), await payAtBank(w, next.id)]
+  let waiting: Promise<Settled> | undefined
+  await transactOrders(w.ctx, async (tx, open) => {
+    await settle(tx, w.clock.now(), [first], open)
+    waiting = settleOrder(w, second)
+    await w.lockWait()
+  })
+  expect(await waiting).toMatchObject(HELD)
+  await expectCreditedOnce(w, account, late.id)
+})
+
+// The new intent has the row and has not committed. The late payment neither sees it nor may take its row unmarked.
+test('a deposit that is opened while a late payment of its order is booked is not credited', async () => {
+  const w = await world()
+  const { account, late, next } = await renewed(w)
+  await cancelDeposit(w.ctx, account.accountId, next.paymentLinkId)
+  const payment = await payAtBank(w, late.id)
+  let waiting: Promise<Settled> | undefined
+  const { intents } = w.ctx
+  w.ctx.intents = {
+    ...intents,
+    add: async (intent) => {
+      await transact(w.pool, async (tx) => {
+        await insertIntents(tx, w.clock.now(), [intent])
+        waiting = settleOrder(w, payment)
+        await w.lockWait()
+      })
+      expect((await waiting)?.completed).toEqual([late.id])
+      return { kind: 'opened' }
+    },
+  }
+  const { charge: third } = await openDeposit(w.ctx, account.caller, DEPOSIT, 'third')
+  expect(await w.count('charges', `order_paid and status = 'PENDING'`)).toBe(1)
+  expect(await settleOrder(w, await payAtBank(w, third.id))).toMatchObject(HELD)
+  await expectCreditedOnce(w, account, late.id)
+})
+
+test('a deposit that ends while another one of its order is paid late leaves the order paid', async () => {
+  const w = await world()
+  const { account, late, next } = await renewed(w)
+  const payment = await payAtBank(w, late.id)
+  let canceled: Promise<unknown> | undefined
+  await transactOrders(w.ctx, async (tx, open) => {
+    await settle(tx, w.clock.now(), [payment], open)
+    canceled = cancelDeposit(w.ctx, account.accountId, next.paymentLinkId)
+    await w.lockWait()
+  })
+  expect(await canceled).toMatchObject({ status: 'CANCELED' })
+  await expect(openDeposit(w.ctx, account.caller, DEPOSIT, 'third')).rejects.toMatchObject({
+    code: 'external_id_taken',
+  })
+  expect(await bookDifferences(w)).toEqual([])
+})
+
+test('the code of an open deposit whose order was paid late is withdrawn at once', async () => {
+  const w = await world()
+  const { account, late, next } = await renewed(w)
+  await settleOrder(w, await payAtBank(w, late.id))
+  await checkDue(w.ctx)
+  await expect(w.sandbox.pay({ emv: next.emv })).rejects.toThrow(/409/)
+  expect((await queryDeposit(w.ctx, account.accountId, next.paymentLinkId)).charge.status).toBe('CANCELED')
+  expect(await w.count('checks', `subject = '${next.id}'`)).toBe(0)
+  expect(await bookDifferences(w)).toEqual([])
+})
+
+test('a code that was paid before it could be withdrawn is asked about, and its payment is held', async () => {
+  const w = await world()
+  const { account, late, next } = await renewed(w)
+  await w.sandbox.pay({ emv: next.emv })
+  await settleOrder(w, await payAtBank(w, late.id))
+  await checkDue(w.ctx)
+  await expectCreditedOnce(w, account, late.id)
+  expect(await ensure(w, account)).toMatchObject({ isNew: false, charge: { id: late.id } })
+  expect((await queryDeposit(w.ctx, account.accountId, next.paymentLinkId)).charge.status).toBe('CANCELED')
+})
+
+// The bank has made the charge, and its answer is on the way.
+test('a deposit that is being opened while its order is paid late is withdrawn as soon as it is open', async () => {
+  const w = await world()
+  const account = await w.account()
+  const { charge: late } = await openDeposit(w.ctx, account.caller, DEPOSIT, 'first')
+  await cancelDeposit(w.ctx, account.accountId, late.paymentLinkId)
+  const payment = await payAtBank(w, late.id)
+  const bank = w.ctx.providers[0]!
+  changeProvider(w, {
+    create: async (request) => {
+      const made = await bank.create(request)
+      await settleOrder(w, payment)
+      return made
+    },
+  })
+  const { charge: next } = await openDeposit(w.ctx, account.caller, DEPOSIT, 'second')
+  expect(next.status).toBe('PENDING')
+  expect(await bookDifferences(w)).toEqual([])
+  await checkDue(w.ctx)
+  await expect(w.sandbox.pay({ emv: next.emv })).rejects.toThrow(/409/)
+  expect(await ensure(w, account)).toMatchObject({ isNew: false, charge: { id: late.id } })
+  expect(await bookDifferences(w)).toEqual([])
+})
+
+test('a payment of a marked deposit is settled with the statements of any payment that is held', async () => {
+  const w = await world({ isDirect: true })
+  const { account, late, next } = await renewed(w)
+  const wrong = await w.deposit(account, {})
+  await settleOrder(w, await payAtBank(w, late.id))
+  const [held, any] = [await payAtBank(w, next.id), await payAtBank(w, wrong.id, 0, 7_00)]
+  const textsOf = async (payment: ReceivedPayment) =>
+    (await recordStatements(w.pool, () => settleOrder(w, payment))).map(({ text }) => text)
+  const texts = await textsOf(held)
+  expect(texts).toHaveLength(5)
+  expect(texts[1]).toMatch(/^select [^]* from charges c where c.id = any\(\$1\) order by c.id for no key update$/)
+  expect(texts[1]).not.toMatch(/join|external_ids/)
+  expect(await textsOf(any)).toEqual(texts)
+})
+
+test('an operator cannot complete a second deposit of an order, and is told which one paid it', async () => {
+  const w = await world()
+  const { account, late, next } = await renewed(w)
+  // Another deposit pays the order, while this one is open and when it has ended.
+  const wrong = [await payAtBank(w, next.id, 0, 40_00), await payAtBank(w, next.id, 0, 41_00)]
+  await settleAll(w, wrong)
+  await settleOrder(w, await payAtBank(w, late.id))
+  const { exceptions } = await listExceptions(w.ctx, { kind: 'wrong_amount', limit: 10 })
+  const match = (index: number) => resolveException(w.ctx, OPERATOR, exceptions[index]!.id, { how: 'match' }, 'it fits')
+  const refusal = {
+    code: 'order_paid',
+    message: `The deposit ${late.paymentLinkId} paid the order ${ORDER}: credit or refund this money instead`,
+    details: { paymentLinkId: late.paymentLinkId },
+  }
+  await expect(match(0)).rejects.toMatchObject(refusal)
+  await cancelDeposit(w.ctx, account.accountId, next.paymentLinkId)
+  await expect(match(1)).rejects.toMatchObject(refusal)
+  await resolveException(w.ctx, OPERATOR, exceptions[0]!.id, { how: 'refund' }, 'it was paid twice')
+  expect(await w.balanceCents(account.accountId)).toBe(49_50)
+  expect(await bookDifferences(w)).toEqual([])
+})
+
+test('an ended deposit that an operator completes takes its order from the open one', async () => {
+  const w = await world()
+  const { account, late, next } = await renewed(w)
+  await settleAll(w, [await payAtBank(w, late.id, 0, 40_00)])
+  const { exceptions } = await listExceptions(w.ctx, { kind: 'wrong_amount', limit: 1 })
+  await resolveException(w.ctx, OPERATOR, exceptions[0]!.id, { how: 'match' }, 'less was agreed')
+  expect(await settleOrder(w, await payAtBank(w, next.id))).toMatchObject(HELD)
+  expect(await w.balanceCents(account.accountId)).toBe(39_50)
+  expect(await w.count('charges', `status = 'COMPLETED'`)).toBe(1)
+  expect(await bookDifferences(w)).toEqual([])
+})
+
+test('a payment whose txid is told later completes no second deposit of an order', async () => {
+  const w = await world()
+  const { account, late, next } = await renewed(w)
+  const payment = await payAtBank(w, next.id)
+  await settleOrder(w, { ...payment, txid: null })
+  await settleOrder(w, await payAtBank(w, late.id))
+  expect(await settleOrder(w, payment)).toMatchObject({ completed: [], matched: 0, known: 1 })
+  expect(await w.balanceCents(account.accountId)).toBe(49_50)
+  expect(await bookDifferences(w)).toEqual([])
+})
+
+// Release 1.0.0-rc.1 left the external id to the newer deposit and credited both. Its events have no seal.
+test('an order that an earlier release credited twice is excused, and one that this release did is named', async () => {
+  const w = await world()
+  const { account, late, next } = await renewed(w)
+  await settleOrder(w, await payAtBank(w, late.id))
+  await corrupt(w, `update external_ids set charge_id = '${next.id}'; update charges set order_paid = false`)
+  const named = { check: 'external_id', subject: `charge ${late.id}` }
+  expect(await bookDifferences(w)).toEqual([expect.objectContaining(named)])
+  await corrupt(w, `update events set seal = null where subject_id = '${late.id}'`)
+  expect((await bookDifferences(w)).filter(({ check }) => check === 'external_id')).toEqual([])
+  await settleOrder(w, await payAtBank(w, next.id))
+  expect((await bookDifferences(w)).filter(({ check }) => check === 'external_id')).toEqual([])
+  expect(await ensure(w, account)).toMatchObject({ isNew: false, charge: { status: 'COMPLETED' } })
 })
 
 function deferred() {

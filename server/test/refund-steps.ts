@@ -7,6 +7,7 @@ import type { Charge } from '../src/domain/deposits/charge-reads.ts'
 import type { Provider, ReceivedPayment } from '../src/domain/ports/provider.ts'
 import type { Refund } from '../src/domain/refunds/refund-states.ts'
 import { requestRefund, type RefundRequest } from '../src/domain/refunds/request-refund.ts'
+import { transactOrders } from '../src/domain/deposits/order-locks.ts'
 import { settle } from '../src/domain/deposits/settle.ts'
 import { runDueRefunds } from '../src/workers/refund.ts'
 import { until, type TestAccount, type World } from './world.ts'
@@ -26,7 +27,7 @@ export async function completedCharge(
 }
 
 export function settleAll(w: World, payments: ReceivedPayment[]) {
-  return transact(w.pool, (tx) => settle(tx, w.clock.now(), payments))
+  return transactOrders(w.ctx, (tx, open) => settle(tx, w.clock.now(), payments, open))
 }
 
 /** A Pix that belongs to no charge, at the bank and in the books. */

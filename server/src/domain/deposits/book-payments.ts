@@ -9,9 +9,10 @@ import type { ReceivedPayment } from '../ports/provider.ts'
 import { DEPOSIT_PAID, type HeldReason } from '../webhooks/deposit-event-kinds.ts'
 import { dataOf } from '../webhooks/event-fields.ts'
 import { eventBody, sealEvent, TELL, type NewEvent, type StoredEvent } from '../webhooks/events.ts'
-import { isVisible, type LockedCharge } from './charge-reads.ts'
-import { COMPLETE_CHARGES, EXPIRY_GRACE_MS, RECLAIM_EXTERNAL_IDS } from './charge-states.ts'
+import { hasEnded, isVisible, type LockedCharge } from './charge-reads.ts'
+import { COMPLETE_CHARGES, EXPIRY_GRACE_MS, markOrderPaid, reclaimExternalIds } from './charge-states.ts'
 import { heldEvent, releasedEvent } from './held-events.ts'
+import { requireTaken } from './order-locks.ts'
 import { resolveUnnamed } from '../exceptions/exception-states.ts'
 
 /** Why a payment completes no charge. */
@@ -77,6 +78,8 @@ const SCALARS = Object.keys(COLUMNS).length
 const NOW = `$${SCALARS + 1}::timestamptz`
 /** The payments are recorded already. */
 const IS_RECORDED = `$${SCALARS + 2}::boolean`
+/** Charges that may lose the row of their order. */
+const TAKES_FROM = `$${SCALARS + 3}::uuid[]`
 
 // `held` of POST_LINES locks balances after all payments are inserted, because it sorts what follows from them. That is
 // the order of locks of settle(). Charges and events are written before it, so that others wait for less.
@@ -116,7 +119,7 @@ const BOOK = prepared(`
   ), completed as (
     ${COMPLETE_CHARGES}
   ), reclaimed as (
-    ${RECLAIM_EXTERNAL_IDS}
+    ${reclaimExternalIds(TAKES_FROM)}
   ), opened as (
     insert into exceptions (id, payment_id, kind, opened_at)
     select own_id, payment_id, exception, now from kept where kind = 'excepted'
@@ -145,6 +148,7 @@ const BOOK = prepared(`
     from kept where kind = 'excepted'
   ), ${POST_LINES}
   select array(select payment_id from dropped) as dropped, array(select provider from lacking) as lacking,
+    array(select ${hexId('charge_id')} from reclaimed) as taken,
     (select count(*) from completed) as completed, (select count(*) from told) as told,
     (select count(*) from posted) as posted,
     array(
@@ -152,12 +156,14 @@ const BOOK = prepared(`
     ) as unnamed`)
 
 /**
- * `dropped` are ids of payments. `lacking` are providers without ledger accounts. `unnamed` are ids of
+ * `dropped` are ids of payments. `lacking` are providers without ledger accounts. `taken` are ids of charges that were
+ * paid late and have the row of their order. `unnamed` are ids of
  * open exceptions of charges that their provider called paid before it named a Pix.
  */
 type Booked = {
   dropped: string[]
   lacking: string[]
+  taken: string[]
   completed: number
   told: number
   posted: number
@@ -175,7 +181,7 @@ export async function bookPayments(tx: Tx, now: Date, settlements: Settlement[])
   const dropped = new Set(booked.dropped)
   if (settlements.some(({ kind, paymentId }) => kind === 'matched' && dropped.has(paymentId)))
     throw new Error('a payment was credited twice')
-  if (dropped.size === 0 && booked.lacking.length === 0) return requireBooked(booked, settlements)
+  if (dropped.size === 0 && booked.lacking.length === 0) return finish(tx, now, booked, settlements)
   // Rare: the statement inserted the payments and posted nothing. Post the new ones in a second statement, after
   // creating the ledger accounts if they are missing.
   const kept = settlements.filter(({ paymentId }) => !dropped.has(paymentId))
@@ -186,24 +192,39 @@ export async function bookPayments(tx: Tx, now: Date, settlements: Settlement[])
     )
     await makeLedgerAccounts(tx, [{ kind: 'fees' }, ...cash])
   }
-  return requireBooked(await book(tx, now, kept, true), kept)
+  return finish(tx, now, await book(tx, now, kept, true), kept)
 }
 
 async function book(tx: Tx, now: Date, settlements: Settlement[], isRecorded: boolean): Promise<Booked> {
   const tally = makeTally()
   const rows = settlements.map((settlement) => rowOf(tx, now, settlement, tally))
-  const booked = await tx.one<Booked>(BOOK, [...valuesOf(COLUMNS, rows), now, isRecorded])
+  const takesFrom = completing(settlements).flatMap((charge) => charge.takesFrom)
+  const booked = await tx.one<Booked>(BOOK, [...valuesOf(COLUMNS, rows), now, isRecorded, takesFrom])
   await resolveUnnamed(tx, now, booked.unnamed)
   return booked
 }
 
-function requireBooked({ completed, told, posted }: Booked, kept: Settlement[]): Settlement[] {
-  const completing = kept.flatMap((settlement) => (settlement.kind === 'excepted' ? [] : settlement.charge))
-  const events = completing.length + kept.filter(hasNews).length
-  if (completed !== completing.length || told !== events) throw new Error('a charge was completed twice')
-  const fees = completing.filter(({ feeCents }) => feeCents > 0)
-  if (posted !== kept.length + fees.length) throw new Error('a ledger account is missing')
+function completing(settlements: Settlement[]): LockedCharge[] {
+  return settlements.flatMap((settlement) => (settlement.kind === 'excepted' ? [] : settlement.charge))
+}
+
+async function finish(tx: Tx, now: Date, booked: Booked, kept: Settlement[]): Promise<Settlement[]> {
+  requireBooked(booked, kept)
+  await markOrderPaid(
+    tx,
+    now,
+    completing(kept).flatMap(({ takesFrom }) => takesFrom),
+  )
   return kept
+}
+
+function requireBooked({ completed, taken, told, posted }: Booked, kept: Settlement[]): void {
+  const charges = completing(kept)
+  const events = charges.length + kept.filter(hasNews).length
+  if (completed !== charges.length || told !== events) throw new Error('a charge was completed twice')
+  requireTaken(charges, taken)
+  const fees = charges.filter(({ feeCents }) => feeCents > 0)
+  if (posted !== kept.length + fees.length) throw new Error('a ledger account is missing')
 }
 
 function rowOf(tx: Pick<Tx, 'sealer'>, now: Date, settlement: Settlement, tally: ReturnType<typeof makeTally>): Row {
@@ -242,9 +263,8 @@ function rowOf(tx: Pick<Tx, 'sealer'>, now: Date, settlement: Settlement, tally:
  * The charge had ended, or the bank dates the payment past its expiry and grace. A restored backup may not know that
  * the charge had ended; the bank's date stays the same.
  */
-function isLate({ status, expiresAt }: LockedCharge, { occurredAt }: Payment): boolean {
-  const hasEnded = status !== 'PENDING' && status !== 'OPENING'
-  return hasEnded || occurredAt.getTime() > expiresAt.getTime() + EXPIRY_GRACE_MS
+function isLate(charge: LockedCharge, { occurredAt }: Payment): boolean {
+  return hasEnded(charge) || occurredAt.getTime() > charge.expiresAt.getTime() + EXPIRY_GRACE_MS
 }
 
 function newsOf(tx: Pick<Tx, 'sealer'>, now: Date, settlement: Settlement): Row['news'] {

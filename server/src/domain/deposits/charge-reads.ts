@@ -56,6 +56,11 @@ export function isVisible<Row extends Pick<StoredCharge, 'status'>>(
   return charge.status !== 'OPENING' && charge.status !== 'FAILED'
 }
 
+/** It was not paid: it is EXPIRED, CANCELED or FAILED. */
+export function hasEnded({ status }: Pick<StoredCharge, 'status'>): boolean {
+  return status !== 'OPENING' && status !== 'PENDING' && status !== 'COMPLETED'
+}
+
 /** In SQL, the fields of a StoredCharge from `charges c`. */
 const CHARGE_FIELDS: Record<keyof StoredCharge, string> = {
   id: hexId('c.id'),
@@ -106,9 +111,17 @@ const LOCKED = [
 ] as const
 
 /** A charge as it was before its payment. */
-export type LockedCharge = Pick<StoredCharge, (typeof LOCKED)[number]>
+export type LockedCharge = Pick<StoredCharge, (typeof LOCKED)[number]> & {
+  /** Another charge of its order is COMPLETED. */
+  orderPaid: boolean
+  /** Charges that lose the row of the order, and the open ones are marked, if this one completes after its end. */
+  takesFrom: string[]
+}
 
-export const LOCKED_COLUMNS = columnsOf(Object.fromEntries(LOCKED.map((name) => [name, CHARGE_FIELDS[name]])))
+export const LOCKED_COLUMNS = columnsOf({
+  ...Object.fromEntries(LOCKED.map((name) => [name, CHARGE_FIELDS[name]])),
+  orderPaid: 'c.order_paid',
+})
 
 function columnsOf(fields: Record<string, string>): string {
   return Object.entries(fields)

@@ -34,9 +34,13 @@ const MARK_PENDING = prepared(`
     update charges c set status = 'PENDING', emv = n.emv, code_seal = n.code_seal, opening_instance = null
     from n
     where c.id = n.id and c.status = 'OPENING' and c.opening_instance = $4
-    returning c.id, c.provider, c.expires_at
+    returning c.id, c.provider, c.order_paid, c.created_at, c.expires_at
   ), moved as (
-    update checks k set due_at = a.expires_at + ${EXPIRY_GRACE_MS} * interval '1 millisecond', claim = null, attempts = 0
+    update checks k set
+      -- Its order was paid meanwhile: the check is due, and withdraws it.
+      due_at = case when a.order_paid then a.created_at else a.expires_at + ${EXPIRY_GRACE_MS} * interval '1 millisecond' end,
+      claim = null,
+      attempts = 0
     from accepted a
     where k.provider = a.provider and k.subject = ${hexId('a.id')}
   )
@@ -134,12 +138,36 @@ export const COMPLETE_CHARGES = `
   where c.id = n.charge_id and n.kind <> 'excepted' and c.status <> 'COMPLETED'
   returning c.id, c.account_id, c.external_id, c.paid_late`
 
-/** In SQL, after it: a charge that is paid late claims its external id again, unless another charge has it by now. */
-export const RECLAIM_EXTERNAL_IDS = `
+/**
+ * In SQL, after it: a charge that is paid late has its external id again, and no other charge has it. It takes the row
+ * from the charges in `takesFrom`, whose locks the transaction holds. Any other was opened or paid meanwhile.
+ */
+export function reclaimExternalIds(takesFrom: string): string {
+  return `
   insert into external_ids (account_id, external_id, charge_id)
   select account_id, external_id, id from completed where paid_late and external_id is not null
   order by account_id, external_id
-  on conflict do nothing`
+  on conflict (account_id, external_id) do update set charge_id = excluded.charge_id
+  where external_ids.charge_id = excluded.charge_id or external_ids.charge_id = any(${takesFrom})
+  returning charge_id`
+}
+
+// Locks no check that somebody else changes at this moment: that one is asked about soon anyway, and nobody waits.
+const MARK_ORDER_PAID = `
+  with marked as (
+    update charges c set order_paid = true where c.id = any($1) and c.status in ('OPENING', 'PENDING')
+    returning c.id, c.provider
+  ), due as (
+    select k.provider, k.subject from checks k join marked m on m.provider = k.provider and k.subject = ${hexId('m.id')}
+    for update of k skip locked
+  )
+  update checks k set due_at = $2, claim = null, attempts = 0
+  from due d where k.provider = d.provider and k.subject = d.subject`
+
+/** Their orders were paid by charges that had ended. Checks withdraw them. The caller holds their locks. */
+export async function markOrderPaid(tx: Tx, now: Date, chargeIds: string[]): Promise<void> {
+  if (chargeIds.length > 0) await tx.run(MARK_ORDER_PAID, [chargeIds, now])
+}
 
 /** Its expiry and grace are over, and the provider, asked after that, said unpaid. */
 export function markExpired(core: Core, chargeId: string): Promise<StoredCharge | undefined> {

@@ -38,7 +38,7 @@ export async function ensureDeposit(ctx: Context, caller: Caller, request: Order
 type Open = StoredCharge & { hasKey: boolean }
 
 type Order = {
-  /** The charge with the order's external id, if it is OPENING or PENDING. */
+  /** The one that is OPENING or PENDING. */
   open: Open | undefined
   /** A charge that was paid after it had ended may stand beside an open one. */
   paid: Charge | undefined
@@ -49,10 +49,7 @@ const SELECT_ORDER = `
     select from idempotency_keys i where i.account_id = c.account_id and i.charge_id = c.id
   ) as "hasKey"
   from charges c
-  where c.account_id = $1 and c.external_id = $2 and (
-    c.status = 'COMPLETED'
-    or c.id = (select e.charge_id from external_ids e where e.account_id = $1 and e.external_id = $2)
-  )
+  where c.account_id = $1 and c.external_id = $2 and c.status in ('OPENING', 'PENDING', 'COMPLETED')
   order by c.status = 'COMPLETED', c.id limit 2`
 
 async function readOrder(core: Core, accountId: string, externalId: string): Promise<Order> {

@@ -5,7 +5,8 @@ import type { Tx } from '../../db/tx.ts'
 import { SYSTEM } from '../core/audit-log.ts'
 import type { ReceivedPayment } from '../ports/provider.ts'
 import { bookPayments, type Matched, type Payment, type Settlement, type SuspenseKind } from './book-payments.ts'
-import { LOCKED_COLUMNS, type LockedCharge } from './charge-reads.ts'
+import type { LockedCharge } from './charge-reads.ts'
+import { lockForPayments } from './order-locks.ts'
 import { markDecided } from '../exceptions/exception-states.ts'
 
 export type Settled = {
@@ -29,10 +30,14 @@ export type Duplicate = { endToEndId: string; provider: string; bookedUnder: str
  *
  * Everyone takes locks in the same order: charges by id, exceptions by id, payments by endToEndId, balances by id,
  * external ids of charges that were paid late. So settlements wait for each other but never deadlock.
+ *
+ * A charge that is paid late also needs the lock of its order's open charge. transactOrders() gives it as `open`.
  */
-export async function settle(tx: Tx, now: Date, payments: ReceivedPayment[]): Promise<Settled> {
+export async function settle(tx: Tx, now: Date, payments: ReceivedPayment[], open: string[] = []): Promise<Settled> {
   const received = distinct(payments)
-  const charges = await lockNamedCharges(tx, received)
+  // Our txids are the hexadecimal ids of charges; any other txid names no charge.
+  const ids = received.flatMap(({ txid }) => hexIdOf(txid) ?? [])
+  const charges = await lockForPayments(tx, ids, open)
   // A later statement than the locks, so that it sees what was recorded while we waited for them.
   const recorded = await recordedPayments(tx, received)
   const fresh = received.filter((payment) => !recorded.has(payment.endToEndId))
@@ -65,13 +70,13 @@ type Candidate = { payment: ReceivedPayment; heldBy?: undefined } | Held
 
 /** Pure. By time of payment, the first that fits completes its charge. In suspense, what does not fit stays. */
 function decide(now: Date, candidates: Candidate[], charges: Map<string, LockedCharge>): Settlement[] {
-  const completed = new Set<string>()
+  const paid = new Set<string>()
   const inOrder = candidates.toSorted((a, b) => a.payment.occurredAt.getTime() - b.payment.occurredAt.getTime())
   return inOrder.flatMap((candidate): Settlement[] => {
     const { payment } = candidate
     const named = chargeOf(payment, charges)
-    const { charge, exception } = fitOf(payment, named, completed)
-    if (charge) completed.add(charge.id)
+    const { charge, exception } = fitOf(payment, named, paid)
+    if (charge) paid.add(orderOf(charge))
     if (candidate.heldBy !== undefined) return charge ? [{ kind: 'matched', ...candidate, charge }] : []
     const paymentId = newUuid7(now)
     return charge
@@ -82,26 +87,21 @@ function decide(now: Date, candidates: Candidate[], charges: Map<string, LockedC
 
 type Fit = { charge: LockedCharge; exception?: undefined } | { charge?: undefined; exception: SuspenseKind }
 
-function fitOf(payment: ReceivedPayment, charge: LockedCharge | undefined, completed?: Set<string>): Fit {
+/** What is paid once: the order, or the charge if it has none. */
+function orderOf({ id, accountId, externalId }: LockedCharge): string {
+  return externalId === null ? id : `${accountId} ${externalId}`
+}
+
+/** `paid` are orders that other payments of the batch completed. */
+function fitOf(payment: ReceivedPayment, charge: LockedCharge | undefined, paid?: Set<string>): Fit {
   if (!charge) return { exception: 'unknown_charge' }
   if (charge.provider !== payment.provider) return { exception: 'wrong_provider' }
-  if (charge.status === 'COMPLETED' || completed?.has(charge.id)) return { exception: 'second_payment' }
+  if (charge.status === 'COMPLETED' || charge.orderPaid || paid?.has(orderOf(charge)))
+    return { exception: 'second_payment' }
   if (charge.valueCents !== payment.amountCents) return { exception: 'wrong_amount' }
   // Money that is gone is not credited: nobody would have it when the account asks for it.
   if (payment.givenBack === 'all' || payment.givenBack === 'part') return { exception: 'refunded_payment' }
   return { charge }
-}
-
-const LOCK_CHARGES = prepared(
-  `select ${LOCKED_COLUMNS} from charges c where c.id = any($1) order by c.id for no key update`,
-)
-
-async function lockNamedCharges(tx: Tx, payments: ReceivedPayment[]): Promise<Map<string, LockedCharge>> {
-  // Our txids are the hexadecimal ids of charges; any other txid names no charge.
-  const ids = payments.flatMap(({ txid }) => hexIdOf(txid) ?? [])
-  if (ids.length === 0) return new Map()
-  const charges = await tx.rows<LockedCharge>(LOCK_CHARGES, [ids])
-  return new Map(charges.map((charge) => [charge.id, charge]))
 }
 
 function chargeOf({ txid }: ReceivedPayment, charges: Map<string, LockedCharge>): LockedCharge | undefined {

@@ -1,12 +1,12 @@
 import type { SpanContext } from '@opentelemetry/api'
 import { hexIdOf } from '../../base/ids.ts'
 import { inSpan, type NewSpan } from '../../base/tracing.ts'
-import { transact } from '../../db/tx.ts'
 import type { Core } from '../core/core.ts'
 import { makeLane } from '../../base/lane.ts'
 import type { ReceivedPayment } from '../ports/provider.ts'
 import type { ChargeWatch } from './charge-watch.ts'
 import { endChecks, type Check } from './checks/check-queue.ts'
+import { transactOrders } from './order-locks.ts'
 import { settle, type Settled } from './settle.ts'
 
 /** The lane to settle(). Each payment is an item of its own, so a batch is bounded by the number of payments. */
@@ -37,8 +37,8 @@ export function makeSettlements(
   async function settleBatch(items: Item[]): Promise<Booked[]> {
     const payments = items.map(({ payment }) => payment)
     const now = core.now()
-    const settled = await transact(core.pool, async (tx) => {
-      const outcome = await settle(tx, now, payments)
+    const settled = await transactOrders(core, async (tx, open) => {
+      const outcome = await settle(tx, now, payments, open)
       const ended = endedBy(outcome)
       await endChecks(
         tx,

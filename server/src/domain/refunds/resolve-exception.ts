@@ -4,7 +4,7 @@ import type { Cents } from '../../base/money.ts'
 import { transact, type Tx } from '../../db/tx.ts'
 import { checkReason, type Actor } from '../core/audit-log.ts'
 import type { Context } from '../context.ts'
-import { lockCharges, type StoredCharge } from '../deposits/charge-reads.ts'
+import type { LockedCharge } from '../deposits/charge-reads.ts'
 import { hexId } from '../../db/sql-values.ts'
 import {
   EXCEPTION_STATE,
@@ -17,6 +17,7 @@ import {
 import { enqueueWithdrawal } from '../deposits/checks/check-queue.ts'
 import { cancelDeposit } from '../deposits/query-deposit.ts'
 import { tellReleased } from '../deposits/held-events.ts'
+import { findPaid, lockForPayments, transactOrders } from '../deposits/order-locks.ts'
 import { completeFromSuspense } from '../deposits/settle.ts'
 import { postTransfers, type LedgerKey, type Movement, type Transfer } from '../ledger/ledger.ts'
 import { providerNamed } from '../ports/provider.ts'
@@ -47,7 +48,7 @@ export async function resolveException(
     await transact(ctx.pool, (tx) => examine(tx, exceptionId, resolution))
     await closeCharge(ctx, charge)
   }
-  const refund = await transact(ctx.pool, (tx) => decide(tx, ctx.now(), exceptionId, decision))
+  const refund = await transactOrders(ctx, (tx, open) => decide(tx, ctx.now(), exceptionId, { ...decision, open }))
   ctx.wakeDeliveries()
   if (refund) await runRefund(ctx, { refund, leasedUntil, attempts: 1 })
   const after = await findException(ctx, exceptionId)
@@ -60,7 +61,7 @@ async function giveUpUnnamed(
   tx: Tx,
   now: Date,
   exceptionId: string,
-  decision: Omit<Decision, 'leasedUntil'>,
+  decision: Omit<Decision, 'leasedUntil' | 'open'>,
 ): Promise<void> {
   const { resolution, actor, reason } = decision
   const kind = 'unnamed_payment'
@@ -81,7 +82,8 @@ async function giveUpUnnamed(
   await markDecided(tx, now, { exceptionId, how, accountId: null, actor, reason, resolvedAt: now, details })
 }
 
-type Decision = { resolution: Resolution; actor: Actor; reason: string; leasedUntil: Date }
+/** `open` are charges to lock, as transactOrders() gives them. */
+type Decision = { resolution: Resolution; actor: Actor; reason: string; leasedUntil: Date; open: string[] }
 
 type Examined = {
   exception: LockedException
@@ -105,7 +107,7 @@ async function examine(tx: Tx, id: string, resolution: Resolution): Promise<Exam
  */
 async function decide(tx: Tx, now: Date, id: string, decision: Decision): Promise<Refund | undefined> {
   const { how } = decision.resolution
-  const charge = how === 'match' ? await lockNamedCharge(tx, id) : undefined
+  const charge = how === 'match' ? await lockNamedCharge(tx, id, decision.open) : undefined
   const { exception, refunds, accountId } = await examine(tx, id, decision.resolution)
   await recordDecision(tx, now, exception, { ...decision, how, accountId })
   if (how === 'refund') return reserveSuspended(tx, now, exception, decision)
@@ -236,17 +238,16 @@ async function reserveSuspended(tx: Tx, now: Date, exception: LockedException, d
 }
 
 /** Before the exception's own lock: everyone locks the charge first. */
-async function lockNamedCharge(tx: Tx, exceptionId: string): Promise<StoredCharge | undefined> {
+async function lockNamedCharge(tx: Tx, exceptionId: string, open: string[]): Promise<LockedCharge | undefined> {
   const [named] = await tx.rows<{ id: string | null }>(
     `select ${hexId(NAMED_CHARGE)} as id from exceptions x join payments p on p.id = x.payment_id where x.id = $1`,
     [exceptionId],
   )
-  const [charge] = named?.id ? await lockCharges(tx, [named.id]) : []
-  return charge
+  return named?.id ? (await lockForPayments(tx, [named.id], open)).get(named.id) : undefined
 }
 
 /** Completes the charge from suspense. The caller holds both locks, and resolves the exception. */
-async function matchCharge(tx: Tx, now: Date, exception: LockedException, charge: StoredCharge | undefined) {
+async function matchCharge(tx: Tx, now: Date, exception: LockedException, charge: LockedCharge | undefined) {
   const { id: heldBy, paymentId, provider, endToEndId, amountCents, occurredAt } = exception
   if (!charge || charge.provider !== provider) {
     const text = 'This payment names no charge that it could complete: resolve it in another way'
@@ -254,6 +255,11 @@ async function matchCharge(tx: Tx, now: Date, exception: LockedException, charge
   }
   if (charge.status === 'COMPLETED')
     throw new Fault('charge_completed', 'Charge is COMPLETED by another payment: resolve it in another way')
+  if (charge.orderPaid) {
+    const paymentLinkId = await findPaid(tx, charge)
+    const text = `The deposit ${paymentLinkId} paid the order ${charge.externalId}: credit or refund this money instead`
+    throw new Fault('order_paid', text, { details: { paymentLinkId } })
+  }
   if (exception.isRefunded) {
     const text = 'Some of this payment was refunded at the provider: resolve it by credit or write_off'
     throw new Fault('payment_refunded', text)

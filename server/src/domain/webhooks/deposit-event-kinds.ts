@@ -79,7 +79,7 @@ export const DEPOSIT_HELD: EventFields<Held> = {
   reason: {
     schema: z.enum(HELD_REASONS).meta({
       description:
-        'Why it does not complete the charge. `refunded_payment`: the bank had refunded it, or part of it. `wrong_provider`: it arrived at another provider than that of the charge.',
+        'Why it does not complete the charge. `second_payment`: the charge, or its order by another charge, was paid before. `refunded_payment`: the bank had refunded it, or part of it. `wrong_provider`: it arrived at another provider than that of the charge.',
     }),
     example: 'wrong_amount',
     valueOf: ({ reason }) => reason,

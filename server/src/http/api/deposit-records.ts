@@ -183,7 +183,7 @@ const heldPaymentSchema = z
     heldAt: time.meta({ description: 'Since when it is held.' }),
     reason: z.enum(['wrong_amount', 'second_payment', 'wrong_provider', 'refunded_payment', 'unknown_charge']).meta({
       description:
-        'wrong_amount: it was not the `value`. second_payment: another payment had completed the charge. wrong_provider: it came by another provider than the charge’s. refunded_payment: the provider had already given it back. unknown_charge: the provider first did not say which charge it was for.',
+        'wrong_amount: it was not the `value`. second_payment: another payment had completed the charge, or another deposit of its order. wrong_provider: it came by another provider than the charge’s. refunded_payment: the provider had already given it back. unknown_charge: the provider first did not say which charge it was for.',
     }),
     decision: z.enum(['completed', 'credited', 'credited_elsewhere', 'refunded', 'written_off']).nullable().meta({
       description:

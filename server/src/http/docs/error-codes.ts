@@ -51,6 +51,7 @@ const OF_OPERATION: Record<string, ErrorCode[]> = {
     'payment_below_fee',
     'charge_not_named',
     'charge_completed',
+    'order_paid',
     'balance_too_small',
     'not_cancelable',
     'payment_held',

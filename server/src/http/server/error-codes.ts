@@ -37,7 +37,7 @@ const DOMAIN_ERRORS: Record<FaultCode, Meaning> = {
     409,
     'Another deposit that is PENDING or COMPLETED has this `externalId`. The text and `Location` name it.',
   ],
-  order_paid: [409, 'The order was paid with another value. `Location` names the deposit.'],
+  order_paid: [409, 'The order was paid, by another deposit or with another value. `Location` names the deposit.'],
   key_limit: [409, 'The account has as many active API keys as it can have.'],
   webhook_limit: [409, 'The account has as many webhooks as it can have.'],
   invitation_used: [409, 'Dashboard only: the invitation was used or revoked.'],

@@ -147,6 +147,7 @@ async function answerCharge(ctx: Context, check: Check): Promise<Next> {
   if (charge.status === 'OPENING') return clearIntent(ctx, await readCharge(ctx, id), check)
   // Paid in time, and nobody told of another payment.
   if (check.isExpiry && charge.status === 'COMPLETED') return NEVER
+  if (charge.orderPaid && charge.status === 'PENDING' && (await isWithdrawn(ctx, check))) return NEVER
   return askFor(ctx, check, {
     booked: () => untilEnded(ctx, check, charge.expiresAt),
     async alone() {
@@ -154,6 +155,13 @@ async function answerCharge(ctx: Context, check: Check): Promise<Next> {
       return ended === check ? 'done' : untilEnded(ctx, check, charge.expiresAt)
     },
   })
+}
+
+/** Another charge paid its order, so nobody should pay this one. If it was paid before, it stays and is asked about. */
+async function isWithdrawn(ctx: Context, { provider, subject }: Check): Promise<boolean> {
+  if ((await providerNamed(ctx, provider).cancel(subject)) !== 'withdrawn') return false
+  await markCanceled(ctx, subject)
+  return true
 }
 
 /** When to ask again about a charge that stays PENDING. */

@@ -23,7 +23,7 @@ export type Check = {
   claim: string
   leasedUntil: Date
   /** The charge when it was claimed, for a check of that kind. */
-  charge: { provider: string; status: StoredStatus; expiresAt: Date } | null
+  charge: { provider: string; status: StoredStatus; expiresAt: Date; orderPaid: boolean } | null
   /** It is due because the time of its charge is over, and not by a notification. */
   isExpiry: boolean
   /** Payments that notifications named; empty where none did, and in a check that was claimed from the queue. */
@@ -137,7 +137,8 @@ function leaseFrom(now: Date): Date {
 
 function selectClaimed(): string {
   return `
-    select k.*, c.provider as "chargeProvider", c.status as "chargeStatus", c.expires_at as "expiresAt"
+    select k.*, c.provider as "chargeProvider", c.status as "chargeStatus", c.expires_at as "expiresAt",
+      c.order_paid as "orderPaid"
     from claimed k left join charges c on c.id = case when k.kind = 'charge' then k.subject::uuid end`
 }
 
@@ -146,10 +147,11 @@ type ClaimedRow = Pick<Check, 'provider' | 'subject' | 'kind' | 'attempts'> & {
   chargeProvider: string | null
   chargeStatus: StoredStatus
   expiresAt: Date
+  orderPaid: boolean
 }
 
 function toCheck(row: ClaimedRow, claim: string, leasedUntil: Date): Check {
-  const { provider, subject, kind, was_due: wasDue, chargeProvider, chargeStatus, expiresAt } = row
+  const { provider, subject, kind, was_due: wasDue, chargeProvider, chargeStatus, expiresAt, orderPaid } = row
   const isExpiry = chargeProvider !== null && wasDue?.getTime() === expiresAt.getTime() + EXPIRY_GRACE_MS
   const isHint = wasDue !== null && row.attempts === 0 && !isExpiry
   return {
@@ -159,7 +161,7 @@ function toCheck(row: ClaimedRow, claim: string, leasedUntil: Date): Check {
     claim,
     attempts: row.attempts + 1,
     leasedUntil,
-    charge: chargeProvider === null ? null : { provider: chargeProvider, status: chargeStatus, expiresAt },
+    charge: chargeProvider === null ? null : { provider: chargeProvider, status: chargeStatus, expiresAt, orderPaid },
     isExpiry,
     endToEndIds: [],
     // Its notification came when it was due, or up to a lease before: then the process that was to ask has ended.
