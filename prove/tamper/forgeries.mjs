@@ -21,6 +21,11 @@ export function forgeries({ victim, eve }) {
   const deposit = charge(
     `account_id = '${victim}' and status = 'COMPLETED' and not paid_late and refunded_cents = 0 and external_id is not null`,
   )
+  const otherDeposit = charge(
+    `account_id = '${victim}' and status = 'COMPLETED' and not paid_late and external_id is not null and id > ${deposit}`,
+  )
+  const ofOneOrder = `delete from external_ids where charge_id = ${otherDeposit}`
+  const ORDER = `external_id = (select external_id from charges where id = ${deposit})`
   const paymentOf = (chargeId) => `(select id from payments where charge_id = ${chargeId} and credited)`
   const payment = paymentOf(deposit)
   const pendingOfEve = charge(`account_id = '${eve}' and status = 'PENDING'`)
@@ -739,6 +744,31 @@ export function forgeries({ victim, eve }) {
       'an external id that two charges have',
       ['external_id'],
       `update charges set external_id = (select external_id from charges where id = ${deposit}) where id = ${charge(`account_id = '${victim}' and status = 'PENDING'`)}`,
+    ],
+    [
+      'an order that is credited twice',
+      ['external_id'],
+      `${ofOneOrder}; update charges set ${ORDER} where id = ${otherDeposit}`,
+    ],
+    [
+      'an order that is credited twice, as if from before orders were credited once',
+      ['event_seal'],
+      `${ofOneOrder}; update events set seal = null where subject_id = ${otherDeposit}; update charges set ${ORDER}, paid_late = true where id = ${otherDeposit}`,
+    ],
+    [
+      'a mark that holds the payment of a deposit that can be paid',
+      ['external_id'],
+      `update charges set order_paid = true where id = ${pendingOfEve}`,
+    ],
+    [
+      'a mark that holds the late payment of a deposit that has ended',
+      ['external_id'],
+      `update charges set order_paid = true where id = ${canceled}`,
+    ],
+    [
+      'an open deposit of a paid order, without its mark',
+      ['external_id'],
+      `delete from external_ids where charge_id = ${pendingOfEve}; update charges set external_id = (select external_id from charges where account_id = '${eve}' and status = 'COMPLETED' order by id limit 1) where id = ${pendingOfEve}`,
     ],
     [
       'a claim of a charge that expired',

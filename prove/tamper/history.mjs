@@ -57,11 +57,11 @@ async function openAccounts({ service, receivers }) {
 }
 
 async function makeDeposits({ call, bank, db, service, victim, eve }) {
-  const open = async (account, externalId, value) =>
+  const open = async (account, externalId, value, key = externalId) =>
     (
       await call(account, 'POST', '/api/deposit', {
         body: { value, externalId, description: 'order' },
-        key: `key-${externalId}`,
+        key: `key-${key}`,
       })
     ).charge
   for (const [account, shop] of [
@@ -77,6 +77,8 @@ async function makeDeposits({ call, bank, db, service, victim, eve }) {
   const late = await open(victim, 'order-3', 7000)
   for (const charge of [late, await open(victim, 'order-4', 7100)])
     await call(victim, 'POST', `/api/deposit/${charge.paymentLinkId}/cancel`)
+  // The late payment takes the order from this one, which is withdrawn.
+  await open(victim, 'order-3', 7400, 'order-3 again')
   await bank.pay({ txid: late.id, force: true })
   await settled({ service, db, bank })
 }

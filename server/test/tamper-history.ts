@@ -84,8 +84,11 @@ async function makeDeposits(w: World, victim: TestAccount, eve: TestAccount): Pr
   await cancelDeposit(w.ctx, victim.accountId, canceled.paymentLinkId)
   w.clock.advance(2 * HOUR_MS)
   await checkDue(w.ctx)
+  // The late payment takes the order from this one, which is withdrawn.
+  await w.deposit(victim, { externalId: 'order-3', valueCents: 74_00 })
   await pay(w, { txid: late.id, amountCents: 70_00 })
   await settleListed(w)
+  await checkDue(w.ctx)
 }
 
 async function makeRefunds(w: World, account: TestAccount): Promise<void> {

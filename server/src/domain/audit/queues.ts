@@ -25,14 +25,18 @@ const dueCheck = `
   select 'check ' || k.subject, format('is only due at %s', k.due_at)
   from checks k where k.kind <> 'charge' and k.due_at > ${NOW} + ${PATIENCE}`
 
-// A charge that can be or was paid has its external id. If it was paid late, another charge may have it.
+// A charge that can be or was paid has its external id, unless it is marked because another one paid the order. So an
+// order is credited once. Release 1.0.0-rc.1, whose events have no seal, left the id of a late charge to another one.
 const externalId = `
-  select 'charge ' || ${hex('c.id')} as subject, format('is %s with external id %s, which %s', c.status, c.external_id,
-    case when i.charge_id is null then 'no charge has' else 'belongs to charge ' || ${hex('i.charge_id')} end) as text
+  select 'charge ' || ${hex('c.id')} as subject, format('is %s%s with external id %s, which %s', c.status,
+    case when c.order_paid then ' and marked as of a paid order,' end, c.external_id, case when i.charge_id is null then 'no charge has'
+      else format('belongs to charge %s, which is %s', ${hex('i.charge_id')}, coalesce(h.status, 'gone')) end) as text
   from charges c
   left join external_ids i on i.account_id = c.account_id and i.external_id = c.external_id
-  where c.external_id is not null and c.status in ('OPENING', 'PENDING', 'COMPLETED')
-    and (i.charge_id is null or (i.charge_id <> c.id and not c.paid_late))
+  left join charges h on h.id = i.charge_id
+  where (c.order_paid and (c.status = 'COMPLETED' or h.status is distinct from 'COMPLETED'))
+    or (c.external_id is not null and c.status in ('OPENING', 'PENDING', 'COMPLETED') and (i.charge_id is distinct from c.id) <> c.order_paid
+      and (not c.paid_late or c.id in (select subject_id from events where kind = 'DEPOSIT_ASSET_SUCCESS' and seal is not null)))
   union all
   select 'external id ' || i.external_id, format('of account %s belongs to a charge that may not have it', i.account_id)
   from external_ids i left join charges c on c.id = i.charge_id

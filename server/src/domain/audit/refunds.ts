@@ -91,14 +91,17 @@ const refundCheck = `
 const COMPLETED_AT = 'coalesce(m.resolved_at, d.recorded_at)'
 
 // An exception's kind follows from its payment and the charge that it names. A wrong amount for a charge that was paid
-// before is a second payment too; which came first is certain only beyond the skew of clocks.
+// before is a second payment too, as is any payment for an order that another charge paid. Which came first is certain
+// only beyond the skew of clocks.
 const KIND = `
   case x.kind
     when 'foreign_refund' then f.source = 'provider' and f.exception_id is null
     when 'undone_refund' then f.status = 'DONE'
     when 'unknown_charge' then p.charge_id is null or x.resolution = 'match'
     when 'wrong_provider' then c.provider <> p.provider
-    when 'second_payment' then c.provider = p.provider and d.id <> p.id and ${COMPLETED_AT} <= p.recorded_at + ${SKEW}
+    when 'second_payment' then c.provider = p.provider and ((d.id <> p.id and ${COMPLETED_AT} <= p.recorded_at + ${SKEW}) or exists (
+      select from charges o join payments q on q.charge_id = o.id and q.credited and q.recorded_at <= p.recorded_at + ${SKEW}
+      where o.account_id = c.account_id and o.external_id = c.external_id and o.id <> c.id))
     when 'refunded_payment' then c.provider = p.provider and c.value_cents = p.amount_cents
     when 'unnamed_payment' then exists (select from charges u where u.id = x.charge_id)
     when 'wrong_amount' then c.value_cents <> p.amount_cents and coalesce(d.id = p.id or ${COMPLETED_AT} >= p.recorded_at - ${SKEW}, true)
