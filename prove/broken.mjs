@@ -316,9 +316,9 @@ const BREAKS = [
     name: 'ends-checks-early',
     says: 'a check ends before its payment is settled, and not with it',
     file: 'domain/deposits/settlements.js',
-    find: 'const settled = await transact(core.pool, async (tx) => {',
-    replace: `await transact(core.pool, (tx) => endChecks(tx, items.flatMap(({ check }) => check ?? [])));
-        const settled = await transact(core.pool, async (tx) => {`,
+    find: 'const settled = await transactOrders(core, async (tx, open) => {',
+    replace: `await transactOrders(core, (tx) => endChecks(tx, items.flatMap(({ check }) => check ?? [])));
+        const settled = await transactOrders(core, async (tx, open) => {`,
     proof: 'hints',
     by: ['credited'],
   },
@@ -357,6 +357,15 @@ const BREAKS = [
     replace: "await (await import('./charge-states.js')).markCanceled(ctx, open.id);",
     proof: 'orders',
     by: ['codes', 'held'],
+  },
+  {
+    name: 'credits-an-order-twice',
+    says: 'a deposit is credited although another one of its order was paid late',
+    file: 'domain/deposits/settle.js',
+    find: ' || charge.orderPaid',
+    replace: '',
+    proof: 'orders',
+    by: ['held', 'audit'],
   },
   {
     name: 'naive-reader',

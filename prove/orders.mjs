@@ -107,7 +107,7 @@ function makeOrder(random, name) {
   return {
     name: `order/${name}`,
     random: random.stream(name),
-    way: random.pick(['unpaid', 'once', 'once', 'twice', 'wrong amount']),
+    way: random.pick(['unpaid', 'once', 'once', 'twice', 'wrong amount', 'late', 'late']),
     codes: new Map(),
     payments: [],
     answered: 0,
@@ -166,7 +166,7 @@ async function payNowAndThen(order) {
   const random = order.random.stream('payer')
   while (!order.isOver) {
     await sleep(random.int(20, 300))
-    if (order.way === 'unpaid' || order.payments.length > 0) continue
+    if (['unpaid', 'late'].includes(order.way) || order.payments.length > 0) continue
     for (const [txid, amountCents] of order.codes) {
       if (order.way === 'wrong amount') await pay(order, { txid, amountCents: amountCents - 1 })
       else if (await pay(order, { txid })) {
@@ -192,10 +192,40 @@ async function endOrder(order) {
   if (deposit === 'paid' || deposit.status === 'COMPLETED') return
   // The bank takes no more money for a code that was paid with another amount.
   if (deposit.heldValue > 0) return
+  if (order.way === 'late') return payLate(order, deposit)
   if (!(await pay(order, { txid: deposit.id })))
     note('last', `${order.name} was answered with a code that cannot be paid`)
   else if ((await askUntilAnswered(order, value, random, END_WITHIN_MS))?.status !== 'COMPLETED')
     note('last', `${order.name} was paid, and is not COMPLETED`)
+}
+
+/**
+ * The deposit is canceled, the order gets the next one, and the bank takes money for both. No notification tells of it:
+ * the list does, or the withdrawal of the second code. Both are paid at once, or the second when the first is in the
+ * books.
+ */
+async function payLate(order, late) {
+  const value = late.originalValue
+  await bank.faults({ dropNotifications: true })
+  const { status } = await api(account, 'POST', `/api/deposit/${late.paymentLinkId}/cancel`)
+  const next = await askUntilAnswered(order, value, order.random, END_WITHIN_MS)
+  if (status !== 200 || next?.status !== 'PENDING' || next.id === late.id)
+    return note('last', `${order.name} was not renewed after its deposit was canceled (${status})`)
+  const isLastInBooks = order.random.pick([true, false])
+  await pay(order, { txid: late.id, amountCents: value, force: true })
+  if (isLastInBooks) await untilCompleted(order, late)
+  await pay(order, { txid: next.id, amountCents: value, force: true })
+  if ((await askUntilAnswered(order, value, order.random, END_WITHIN_MS))?.status !== 'COMPLETED')
+    note('last', `${order.name} was paid late, and is not COMPLETED`)
+  await bank.faults({})
+}
+
+async function untilCompleted(order, { id, paymentLinkId }) {
+  for (const end = Date.now() + END_WITHIN_MS; Date.now() < end; await sleep(50)) {
+    const { json } = await api(account, 'GET', `/api/deposits/${paymentLinkId}`)
+    if (json.deposit?.status === 'COMPLETED') return
+  }
+  note('last', `${order.name}: the payment of ${id} came late, and is not in the books`)
 }
 
 /** The description of a charge holds its order. */
@@ -206,7 +236,8 @@ function judgeCodes(order, charges) {
   const exact = new Set(
     order.payments.filter(({ txid, amountCents }) => order.codes.get(txid) === amountCents).map(({ txid }) => txid),
   )
-  if (exact.size > 1) note('codes', `${order.name} was paid by ${exact.size} codes`)
+  // The bank takes money for a code that it withdrew.
+  if (exact.size > 1 && order.way !== 'late') note('codes', `${order.name} was paid by ${exact.size} codes`)
 }
 
 async function judgeMoney(order) {
