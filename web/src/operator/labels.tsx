@@ -22,8 +22,8 @@ export const useLabels = translations({
       'The payer sent a different amount than the charge.',
     ],
     second_payment: [
-      'Chegou mais um Pix para uma cobrança já paga.',
-      'Another Pix arrived for a charge that was already paid.',
+      'Chegou mais um Pix para uma cobrança, ou um pedido, que já estava pago.',
+      'Another Pix arrived for a charge, or an order, that was already paid.',
     ],
     unknown_charge: ['O Pix não corresponde a nenhuma cobrança.', 'The Pix does not match any charge.'],
     wrong_provider: [

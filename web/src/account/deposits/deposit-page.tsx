@@ -5,7 +5,7 @@ import { useFormat } from '../../base/format.ts'
 import { translations } from '../../base/language.ts'
 import { queryClient, useGet } from '../../base/queries.ts'
 import { useService } from '../../base/session.ts'
-import type { Deposit, DepositHistory, Refund } from '../../contract/types.ts'
+import type { DepositHistory, Refund } from '../../contract/types.ts'
 import { ActionButton, Button, ButtonLink } from '../../ui/button.tsx'
 import { useStatusText } from '../../ui/badge.tsx'
 import { Card, Empty, Page, Skeleton } from '../../ui/page.tsx'
@@ -59,6 +59,10 @@ const useTexts = translations({
   heldBesides: (money: string) => [
     `Recebemos mais ${money} para este depósito, que já estava pago`,
     `We received another ${money} for this deposit, which was already paid`,
+  ],
+  heldOfOrder: (money: string) => [
+    `Recebemos ${money} para este depósito, mas outro depósito já pagou o pedido`,
+    `We received ${money} for this deposit, but another deposit already paid its order`,
   ],
   heldBesidesText: [
     'O valor está em análise até a equipe do guiche decidir: creditar ou devolver.',
@@ -163,7 +167,7 @@ function Loaded(props: { history: DepositHistory; onChange: () => void; back: { 
       <p role="status" className="sr-only">
         {t.now(statusText(deposit.status))}
       </p>
-      <HeldNotice deposit={deposit} />
+      <HeldNotice history={history} />
       <div className={COLUMNS}>
         <div className="space-y-6 lg:order-2">
           {isPayable(deposit) && (
@@ -202,14 +206,17 @@ function useRefundToasts(refunds: readonly Refund[]): void {
   }, [refunds, t])
 }
 
-function HeldNotice({ deposit: { status, value, heldValue, keptValue } }: { deposit: Deposit }) {
+function HeldNotice({ history: { deposit, timeline } }: { history: DepositHistory }) {
+  const { status, value, heldValue, keptValue } = deposit
   const t = useTexts()
   const { money } = useFormat()
   const isPaid = status === 'COMPLETED'
+  const isOfPaidOrder = timeline.some((entry) => entry.kind === 'payment_held' && entry.why === 'second_payment')
+  const title = isPaid ? t.heldBesides : isOfPaidOrder ? t.heldOfOrder : t.held
   if (heldValue > 0)
     return (
-      <Notice tone="wait" title={isPaid ? t.heldBesides(money(heldValue)) : t.held(money(heldValue))}>
-        {isPaid ? t.heldBesidesText : t.heldText(money(value))}
+      <Notice tone="wait" title={title(money(heldValue))}>
+        {isPaid || isOfPaidOrder ? t.heldBesidesText : t.heldText(money(value))}
       </Notice>
     )
   if (keptValue === 0 || isPaid) return null

@@ -17,8 +17,8 @@ const useTexts = translations({
       'The amount differs from the one requested. The guiche team decides.',
     ],
     second_payment: [
-      'O depósito já estava pago. A equipe do guiche decide.',
-      'The deposit was already paid. The guiche team decides.',
+      'O depósito ou o pedido já estava pago. A equipe do guiche decide.',
+      'The deposit or its order was already paid. The guiche team decides.',
     ],
     other: ['A equipe do guiche decide.', 'The guiche team decides.'],
   },

@@ -129,6 +129,10 @@ const useTexts = translations({
       'A cobrança já foi paga por outro pagamento: escolha outra opção.',
       'The charge was paid by another payment: choose another option.',
     ],
+    order_paid: [
+      'Outro depósito já pagou este pedido: credite este valor a uma conta ou devolva-o.',
+      'Another deposit already paid this order: credit this money to an account or refund it.',
+    ],
     not_cancelable: [
       'A cobrança não pôde ser encerrada, talvez porque foi paga agora. Nada foi lançado.',
       'The charge could not be closed; it may have just been paid. Nothing was booked.',
