@@ -358,8 +358,9 @@ export type DepositHeldEvent = {
     /** What arrived, and is held, in cents. */
     receivedValue: number
     /**
-     * Why it does not complete the charge. `refunded_payment`: the bank had refunded it, or part of it.
-     * `wrong_provider`: it arrived at another provider than that of the charge.
+     * Why it does not complete the charge. `second_payment`: the charge, or its order by another charge, was
+     * paid before. `refunded_payment`: the bank had refunded it, or part of it. `wrong_provider`: it arrived at
+     * another provider than that of the charge.
      */
     reason: 'wrong_amount' | 'second_payment' | 'wrong_provider' | 'refunded_payment'
     /** The number of the payment in the Pix system. */
@@ -598,9 +599,10 @@ export type HeldPayment = {
   /** Since when it is held. */
   heldAt: string
   /**
-   * wrong_amount: it was not the `value`. second_payment: another payment had completed the charge.
-   * wrong_provider: it came by another provider than the charge’s. refunded_payment: the provider had already
-   * given it back. unknown_charge: the provider first did not say which charge it was for.
+   * wrong_amount: it was not the `value`. second_payment: another payment had completed the charge, or another
+   * deposit of its order. wrong_provider: it came by another provider than the charge’s. refunded_payment: the
+   * provider had already given it back. unknown_charge: the provider first did not say which charge it was
+   * for.
    */
   reason: 'wrong_amount' | 'second_payment' | 'wrong_provider' | 'refunded_payment' | 'unknown_charge'
   /**
