@@ -251,6 +251,8 @@ async function judgeMoney(order) {
     const held = deposits.reduce((sum, { heldValue }) => sum + heldValue, 0)
     shown = `${completed.length} deposits with ${credited} cents are COMPLETED, and ${held} cents are held`
     if (completed.length <= 1 && credited + held === received) return
+    // COMPLETED is final.
+    if (completed.length > 1) break
   }
   note('held', `${order.name} received ${received} cents in ${order.payments.length} payments; ${shown}`)
 }
