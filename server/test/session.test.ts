@@ -264,6 +264,7 @@ test('who is signed in, and what the service is like, can be asked by anybody', 
     suspendedReason: null,
     isTwoFactor: false,
     isFresh: true,
+    cursor: expect.stringMatching(/^[0-9a-f]{32}\.0$/),
   })
   expect((await operator.ask('GET', '/dashboard/api/me')).json().me).toMatchObject({
     kind: 'operator',

@@ -30,7 +30,7 @@ import { describeRoutes, docsRoutes } from './docs/openapi.ts'
 import { invitationRoutes } from './auth/invitations.ts'
 import { limitConnections, limitInFlight, MAX_IN_FLIGHT, maxConnections, type Load } from './server/backpressure.ts'
 import { metricsRoutes, type Measured } from './metrics.ts'
-import { historyRoutes, logRoutes } from './api/history.ts'
+import { historyRoutes, logRoutes, type Followers } from './api/history.ts'
 import { makeStreams, type Streams } from './server/streams.ts'
 import { paymentEventRoutes } from './pay/events.ts'
 import { paymentPageRoutes } from './pay/page.ts'
@@ -69,6 +69,7 @@ export type AppOptions = {
   maxInFlight?: number
   home?: string | undefined
   maxStreams?: number
+  maxStreamsPerAccount?: number
   /** Compares every answer with its schema, as tests do. */
   checksAnswers?: boolean
 }
@@ -89,8 +90,8 @@ export async function buildApp(ctx: Context, options: AppOptions = {}): Promise<
   const { app, load, log } = makeBareApp(ctx, options)
   if (!options.trustProxy) noticeForwarded(app, ctx)
   await describeRoutes(app)
-  const { maxStreams = maxConnections() / 4 } = options
-  const streams = makeStreams({ max: maxStreams, maxPerOwner: MAX_STREAMS_PER_ACCOUNT })
+  const { maxStreams = maxConnections() / 4, maxStreamsPerAccount = MAX_STREAMS_PER_ACCOUNT } = options
+  const streams = makeStreams({ max: maxStreams, maxPerOwner: maxStreamsPerAccount })
   app.addHook('preClose', async () => streams.endAll())
   const shared = { completed: makeCompletedAnswers(), limitAccount: makeAccountLimiter(ctx), streams }
   await app.register(async (scope) => apiRoutes(scope, ctx, { load, home: options.home }, shared))
@@ -147,7 +148,7 @@ function apiRoutes(
   requireKeys(scope, ctx, limitAccount)
   tellIgnoredFields(scope)
   metricsRoutes(scope, ctx, measured)
-  sharedRoutes(withZod(scope), ctx, shared)
+  sharedRoutes(withZod(scope), ctx, { ...shared, followers: 'programs' })
 }
 
 /** The same routes for people: with a session, and under another prefix, so that no cookie works where a key does. */
@@ -155,7 +156,7 @@ function dashboardApi(scope: FastifyInstance, ctx: Context, { limitAccount, ...s
   readJsonOnly(scope, { limitBytes: API_BODY_LIMIT_BYTES })
   requireSession(scope, ctx, limitAccount)
   const api = withZod(scope)
-  sharedRoutes(api, ctx, shared)
+  sharedRoutes(api, ctx, { ...shared, followers: 'pages' })
   overviewRoutes(api, ctx)
   keyRoutes(api, ctx)
   timelineRoutes(api, ctx)
@@ -170,14 +171,18 @@ function signInApi(scope: FastifyInstance, ctx: Context, log: RefusalLog): void 
   signInRoutes(withZod(scope), ctx, log)
 }
 
-function sharedRoutes(api: Api, ctx: Context, { completed, streams }: Omit<Shared, 'limitAccount'>): void {
+function sharedRoutes(
+  api: Api,
+  ctx: Context,
+  { completed, streams, followers }: Omit<Shared, 'limitAccount'> & { followers: Followers },
+): void {
   depositRoutes(api, ctx, completed)
   orderRoutes(api, ctx)
   refundRoutes(api, ctx)
   statementRoutes(api, ctx)
   webhookRoutes(api, ctx)
   eventRoutes(api, ctx, streams)
-  historyRoutes(api, ctx, streams)
+  historyRoutes(api, ctx, streams, followers)
   accountRoutes(api, ctx)
   exceptionRoutes(api, ctx)
   operatorRefundRoutes(api, ctx)

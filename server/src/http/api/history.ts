@@ -28,8 +28,11 @@ const STREAM_BATCH = 100
 
 const reading = { scope: 'events:read' } as const
 
+/** Programs follow with a key, and pages of the dashboard with a session. */
+export type Followers = 'programs' | 'pages'
+
 /** What follows the history of an account, besides the list in events.ts. */
-export function historyRoutes(app: Api, ctx: Context, streams: Streams): void {
+export function historyRoutes(app: Api, ctx: Context, streams: Streams, followers: Followers): void {
   app.get(
     '/api/events/stream',
     // No HEAD, which would hold an empty stream open.
@@ -37,10 +40,11 @@ export function historyRoutes(app: Api, ctx: Context, streams: Streams): void {
     async (request, reply) => {
       const { accountId } = request.caller
       const asked = cursorOf(String(request.headers['last-event-id'] ?? request.query.after ?? '0'))
-      const ending = streams.admit(reply.raw, accountId)
+      // Open tabs do not take the places of programs.
+      const ending = streams.admit(reply.raw, followers === 'pages' ? `pages of ${accountId}` : accountId)
       const historyId = await checkCursor(ctx, accountId, asked)
       if (!beginEvents(reply, ending)) return
-      const stream = { raw: reply.raw, ending, stillMay: request.stillMay }
+      const stream = { raw: reply.raw, ending, followers, stillMay: request.stillMay }
       await sendHistory(ctx, stream, { accountId, historyId, after: asked.position })
     },
   )
@@ -108,24 +112,27 @@ function cursorOf(text: string): HistoryCursor {
   return cursor
 }
 
-type Stream = { raw: ServerResponse; ending: AbortSignal; stillMay: () => Promise<void> }
+type Stream = { raw: ServerResponse; ending: AbortSignal; followers: Followers; stillMay: () => Promise<void> }
 
 /** Never rejects: the answer has begun, so a failure can only end it. The client reconnects and reads on. */
 async function sendHistory(
   ctx: Context,
-  { raw, ending, stillMay }: Stream,
+  { raw, ending, followers, stillMay }: Stream,
   { accountId, historyId, after }: { accountId: string; historyId: string; after: number },
 ): Promise<void> {
   const generation = ctx.historyFeed.generation()
   let position = after
+  const alive = () => (followers === 'pages' ? aliveFrame(historyId, position) : ': waiting\n\n')
+  // Before any event, so that a page knows that nothing on the way holds the stream back.
+  if (followers === 'pages') raw.write(alive())
   try {
     while (!ending.aborted && ctx.historyFeed.generation() === generation) {
       const { signal, clear } = timeLimit(KEEP_ALIVE_MS, ending)
       const events = await readOrWait(ctx, { accountId, after: position, limit: STREAM_BATCH }, signal)
       clear()
-      // A revoked key ends its streams.
+      // A revoked key or an ended session ends its streams.
       await stillMay()
-      const text = events.length === 0 ? ': waiting\n\n' : events.map((event) => frame(historyId, event)).join('')
+      const text = events.length === 0 ? alive() : events.map((event) => frame(historyId, event)).join('')
       if (!ending.aborted && !raw.write(text)) await drained(raw, ending)
       position = events.at(-1)?.position ?? position
     }
@@ -137,6 +144,11 @@ async function sendHistory(
 
 function frame(historyId: string, { position, body }: Told): string {
   return `id: ${historyCursor(historyId, position)}\ndata: ${body}\n\n`
+}
+
+/** EventSource shows no comments, and reports no connection that died in silence. So pages get an event. */
+function aliveFrame(historyId: string, position: number): string {
+  return `event: alive\nid: ${historyCursor(historyId, position)}\ndata: -\n\n`
 }
 
 async function drained(raw: ServerResponse, ending: AbortSignal): Promise<void> {

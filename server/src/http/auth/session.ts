@@ -94,8 +94,11 @@ export type Visitor = {
 export async function readVisitor(
   ctx: Context,
   request: FastifyRequest,
-  // Our pages set this header when the user has been away. Lying about it gains nothing: a click does the same.
-  { isUnattended = request.headers['guiche-unattended'] === 'true' } = {},
+  // Our pages set this header when the user has been away. Lying about it gains nothing: a click does the same. They
+  // open streams by themselves, and cannot set a header there.
+  {
+    isUnattended = request.headers['guiche-unattended'] === 'true' || request.routeOptions.config.isStream === true,
+  } = {},
 ): Promise<Visitor> {
   const { cookie } = request.headers
   // Without a cookie the secret is not needed, and it is created on first use.

@@ -4,6 +4,7 @@ import { endSession, isFresh, type Session } from '../../domain/accounts/session
 import { finishSignIn, signIn, type SignedIn, type SignInRefused } from '../../domain/accounts/sign-in.ts'
 import type { Context } from '../../domain/context.ts'
 import { DAY_ZONE } from '../../domain/core/business-days.ts'
+import { historyCursor, readStand } from '../../domain/history/read-history.ts'
 import { addressOf } from '../server/rate-limit.ts'
 import type { RefusalLog } from '../server/envelope.ts'
 import { response, type Api } from '../server/schemas.ts'
@@ -41,7 +42,7 @@ export function signInRoutes(app: Api, ctx: Context, log: RefusalLog): void {
 
   app.get('/dashboard/api/me', { schema: getMeRoute }, async ({ visitor: { session } }) => ({
     success: true as const,
-    me: session ? presentMe(session, ctx.now()) : null,
+    me: session ? await presentMe(ctx, session) : null,
     service: presentService(ctx),
   }))
 
@@ -169,13 +170,17 @@ const meSchema = z.object({
   suspendedReason: z.string().nullable(),
   isTwoFactor: z.boolean(),
   isFresh: z.boolean(),
+  // Where the account's history ends. What a page reads after this answer is not older.
+  cursor: z.string().nullable(),
 })
 
-function presentMe(session: Session, now: Date) {
+async function presentMe(ctx: Context, session: Session) {
   const { caller, name, suspendedReason, isTwoFactor } = session
   const accountId = caller.kind === 'account' ? caller.accountId : null
   const { kind, email } = caller
-  return { kind, email, name, accountId, suspendedReason, isTwoFactor, isFresh: isFresh(session, now) }
+  const stand = accountId === null ? undefined : await readStand(ctx, accountId)
+  const cursor = stand ? historyCursor(stand.historyId, stand.last) : null
+  return { kind, email, name, accountId, suspendedReason, isTwoFactor, isFresh: isFresh(session, ctx.now()), cursor }
 }
 
 const serviceSchema = z.object({
