@@ -7,6 +7,7 @@ import { markCanceled, markExpired } from '../src/domain/deposits/charge-states.
 import { listRefunds } from '../src/domain/refunds/request-refund.ts'
 import { seedHistory } from '../src/domain/demo/seed.ts'
 import { startCheckWorker } from '../src/workers/check.ts'
+import { startNumberWorker } from '../src/workers/number.ts'
 import { startRegistration } from '../src/workers/register.ts'
 import { enter, expectAccessible, useChromium, visit } from './chromium.ts'
 import { followToEnd } from './refund-steps.ts'
@@ -15,9 +16,6 @@ import { until, world, type TestAccount, type World } from './world.ts'
 // These tests use deposits as account holders do: in a browser, while the payer, the bank and the settlement are real.
 
 useChromium()
-
-// How often a deposit's page reads it again while something is about to happen.
-const POLL_MS = 3_000
 
 const WORDS = {
   'pt-BR': {
@@ -110,7 +108,6 @@ test.each(['pt-BR', 'en'] as const)(
     expect(pix[0]!.amountCents).toBe(1_234_56)
     await payer.getByRole('heading', { name: t.payerPaid }).waitFor()
     await payer.close()
-    await page.clock.fastForward(POLL_MS)
     await said(page, t.paid)
     expect(await qrCode.count()).toBe(0)
     await page.getByText(t.credited).waitFor()
@@ -184,7 +181,6 @@ async function refundPart(w: World, page: Page, t: (typeof WORDS)[Language]): Pr
   const { refunds } = await listRefunds(w.ctx, { limit: 10 })
   expect(refunds).toMatchObject([{ amountCents: 234_56, requestedBy: { kind: 'account' } }])
   await followToEnd(w, refunds[0]!)
-  await page.clock.fastForward(POLL_MS)
   await state.getByText(t.done).waitFor()
   // The notice of the outcome has replaced the notice of the request.
   expect(await page.locator('[data-toasts] p').allTextContents()).toEqual([t.refundDone])
@@ -269,7 +265,7 @@ async function signedIn(language: Language): Promise<{ w: World; account: TestAc
   const w = await world({ settings: { publicUrl: baseURL, refunds: { byAccounts: true, returnFee: false } } })
   const account = await w.account()
   await w.app.listen({ port, host: '127.0.0.1' })
-  const workers = [startCheckWorker(w.ctx), startRegistration(w.ctx, () => baseURL)]
+  const workers = [startCheckWorker(w.ctx), startNumberWorker(w.ctx), startRegistration(w.ctx, () => baseURL)]
   onTestFinished(async () => void (await Promise.all(workers.map((worker) => worker.stop()))))
   await until('the bank knows where to notify', async () => (await w.sandbox.stats()).calls['PUT /webhook/:chave'])
 

@@ -3,6 +3,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { queryDeposit } from '../src/domain/deposits/query-deposit.ts'
 import { isWellFormedKey } from '../src/domain/accounts/callers.ts'
 import { startDeliverWorker } from '../src/workers/deliver.ts'
+import { startNumberWorker } from '../src/workers/number.ts'
 import { enter, expectAccessible, overflowPx, serve, useChromium, visit } from './chromium.ts'
 import { startReceiver } from './receiver.ts'
 import { bearer } from './requests.ts'
@@ -230,8 +231,8 @@ test('a secret is rotated in the dashboard: the new one is shown once, and for a
 async function signedIn(language: Language) {
   const { w, url } = await serve()
   const account = await w.account()
-  const worker = startDeliverWorker(w.ctx)
-  onTestFinished(() => worker.stop())
+  const workers = [startDeliverWorker(w.ctx), startNumberWorker(w.ctx)]
+  onTestFinished(async () => void (await Promise.all(workers.map((worker) => worker.stop()))))
   const { page, errors } = await visit({
     locale: language,
     viewport: { width: 1280, height: 900 },
@@ -239,7 +240,10 @@ async function signedIn(language: Language) {
   })
   const answers: Promise<string>[] = []
   page.on('response', (response) => {
-    if (response.url().includes('/dashboard/api')) answers.push(response.text().catch(() => ''))
+    const { pathname } = new URL(response.url())
+    // The stream has no end.
+    if (pathname.startsWith('/dashboard/api') && !pathname.endsWith('/stream'))
+      answers.push(response.text().catch(() => ''))
   })
   await enter(page, await w.session(account))
   return { w, url, page, errors, answers, accountId: account.accountId }

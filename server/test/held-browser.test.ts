@@ -1,5 +1,6 @@
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { queryDeposit } from '../src/domain/deposits/query-deposit.ts'
+import { startNumberWorker } from '../src/workers/number.ts'
 import { enter, expectAccessible, serve, signIn, useChromium, visit } from './chromium.ts'
 import { makeOperator } from './operators-client.ts'
 
@@ -11,6 +12,8 @@ const EMAIL = 'ops@example.com'
 
 test('a payment of another amount is told to payer and shop, and completing it in the console ends it for both', async () => {
   const { w, url } = await serve()
+  const worker = startNumberWorker(w.ctx)
+  onTestFinished(() => worker.stop())
   const account = await w.account()
   await makeOperator(w, EMAIL)
   const charge = await w.deposit(account, { valueCents: 100_00 })

@@ -7,7 +7,7 @@ import { until, type TestAccount, type World } from './world.ts'
 useChromium()
 
 /** How often the list of deposits is read again. */
-const REFRESH_MS = 5_000
+const REFRESH_MS = 15_000
 
 test('a deposit made by API appears in the list without a reload', async () => {
   const { w, account, page } = await signedIn()

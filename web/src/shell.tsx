@@ -1,7 +1,8 @@
 import { Link, Outlet } from '@tanstack/react-router'
-import { useState, type ReactNode } from 'react'
+import { useEffect, useState, type ReactNode } from 'react'
 import { useLostSince } from './base/connection.ts'
 import { useFormat } from './base/format.ts'
+import { followHistory } from './base/history.ts'
 import * as icons from './ui/icons.tsx'
 import { translations, usePair } from './base/language.ts'
 import type { Pair } from './base/pair.ts'
@@ -33,6 +34,7 @@ export function Shell({ navigation }: { navigation: readonly NavEntry[] }) {
   const t = useTexts()
   const me = useMe()
   const inLanguage = usePair()
+  useEffect(followHistory, [])
   const items = navigation
     .filter(({ branch }) => branch === me.kind || branch === 'inside')
     .map((entry) => ({ ...entry, label: inLanguage(entry.label) }))

@@ -11,7 +11,8 @@ export const queryClient = new QueryClient({
       staleTime: 10_000,
       // Without a network a request fails and says so. The library would wait for the network without a sign.
       networkMode: 'always',
-      refetchOnReconnect: true,
+      // What is shown may have changed while nothing could tell of it.
+      refetchOnReconnect: 'always',
       retry: (count, error) =>
         count < RETRIES &&
         error instanceof ApiError &&

@@ -2,6 +2,7 @@ import { useParams } from '@tanstack/react-router'
 import { useEffect, useRef, useState } from 'react'
 import { ApiError, get, post } from '../../base/api.ts'
 import { useFormat } from '../../base/format.ts'
+import { useIsFollowing } from '../../base/history.ts'
 import { translations } from '../../base/language.ts'
 import { queryClient, useGet } from '../../base/queries.ts'
 import { useService } from '../../base/session.ts'
@@ -78,8 +79,10 @@ const useTexts = translations({
   ],
 })
 
-/** The page polls while it is visible and something may still change. */
-const POLL_MS = 3_000
+/** Somebody may wait for the payment. Only while no stream tells of changes. */
+const POLL_MS = 5_000
+/** The history does not tell of deliveries. Most have ended by then. */
+const DELIVERED_MS = 5_000
 
 export function DepositPage() {
   const t = useTexts()
@@ -115,21 +118,26 @@ const COLUMNS = 'grid grid-cols-1 items-start gap-6 lg:grid-cols-[minmax(0,1fr)_
 
 function useDepositHistory(paymentLinkId: string) {
   const path = `/deposit/${encodeURIComponent(paymentLinkId)}/timeline`
+  const isFollowing = useIsFollowing()
   const history = useGet<DepositHistory>(['deposit', paymentLinkId], path, {
     staleTime: 0,
-    refetchInterval: ({ state: { data } }) => (data && isMoving(data) ? POLL_MS : false),
+    refetchInterval: ({ state: { data } }) => (!isFollowing && data && isMoving(data) ? POLL_MS : false),
   })
+  const { refetch } = history
   // Other pages may have cached an older state.
   const { deposit, refunds = [] } = history.data ?? {}
   const state = deposit && [deposit.status, deposit.heldValue, ...refunds.map((refund) => refund.status)].join(' ')
   const seen = useRef(state)
   useEffect(() => {
-    if (seen.current !== undefined && state !== seen.current)
-      void queryClient.invalidateQueries({
-        predicate: ({ queryKey }) => queryKey[0] !== 'deposit' && queryKey[0] !== 'me',
-      })
+    const isChanged = seen.current !== undefined && state !== seen.current
     seen.current = state
-  }, [state])
+    if (!isChanged) return
+    void queryClient.invalidateQueries({
+      predicate: ({ queryKey }) => queryKey[0] !== 'deposit' && queryKey[0] !== 'me',
+    })
+    const timer = setTimeout(() => void refetch(), DELIVERED_MS)
+    return () => clearTimeout(timer)
+  }, [state, refetch])
   return history
 }
 

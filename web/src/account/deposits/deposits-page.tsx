@@ -31,7 +31,8 @@ const useTexts = translations({
 })
 
 const PAGE_ROWS = 25
-const REFRESH_MS = 5_000
+/** For new deposits, which the history does not tell: who makes one has the answer. */
+const REFRESH_MS = 15_000
 
 export function DepositsPage() {
   const t = useTexts()

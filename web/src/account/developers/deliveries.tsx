@@ -35,6 +35,7 @@ const useTexts = translations({
   toWebhooks: ['Ver webhooks', 'View webhooks'],
 })
 
+/** The history tells of each event, and not of the attempts to deliver it. */
 const REFRESH_MS = 5_000
 
 export function Deliveries() {

@@ -47,8 +47,8 @@ const useTexts = translations({
   noBody: ['Resposta sem corpo.', 'Empty response.'],
 })
 
-/** The page polls while another attempt is to come. */
-const REFRESH_MS = 2_000
+/** While another attempt is to come. The history does not tell of attempts. */
+const REFRESH_MS = 5_000
 
 /** One event at one webhook: what was sent, and what came back each time. */
 export function DeliveryPage({ eventId, webhookId }: { eventId: string; webhookId: string }) {

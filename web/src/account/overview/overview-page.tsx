@@ -17,7 +17,8 @@ const useTexts = translations({
   all: ['Ver todos', 'View all'],
 })
 
-const REFRESH_MS = 20_000
+/** For what the history does not tell: new deposits, and webhooks that fail or work again. */
+const REFRESH_MS = 60_000
 
 export function OverviewPage() {
   const t = useTexts()

@@ -49,7 +49,8 @@ const useTexts = translations({
 })
 
 const PAGE_ROWS = 25
-const REFRESH_MS = 5_000
+/** The history tells of all but the amount that a new refund reserves: it tells how the refund ends. */
+const REFRESH_MS = 60_000
 
 export function StatementPage() {
   const t = useTexts()
