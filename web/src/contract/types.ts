@@ -10,6 +10,7 @@ export type Me = {
   suspendedReason: string | null
   isTwoFactor: boolean
   isFresh: boolean
+  cursor: string | null
 }
 export type Service = {
   mode: 'test' | 'live'
