@@ -9,14 +9,29 @@ import { world, type World } from '../world.ts'
 
 // Runs the short form of prove/money.mjs, and tests by name what its long form has found.
 
-const PROOF = fileURLToPath(new URL('../../../prove/money.mjs', import.meta.url))
+const MONEY = fileURLToPath(new URL('../../../prove/money.mjs', import.meta.url))
+const BREAKS = fileURLToPath(new URL('../../../prove/broken.mjs', import.meta.url))
 const DIST = fileURLToPath(new URL('../../dist', import.meta.url))
 
 test('no centavo is lost, doubled or made up while the bank errs and the service is killed', async () => {
-  const { code, output } = await prove(['--seed', '5', '--plans', 'drop,errors', '--scenarios', '9', '--kills', '1'])
+  const { code, output } = await prove(MONEY, [
+    '--seed',
+    '5',
+    '--plans',
+    'drop,errors',
+    '--scenarios',
+    '9',
+    '--kills',
+    '1',
+  ])
   expect(output).not.toContain('NOT HELD')
   expect(output.match(/^held /gm)?.length).toBeGreaterThanOrEqual(15)
   expect(code).toBe(0)
+})
+
+test('every mistake that the proofs must notice can still be made in the build', async () => {
+  const { code, output } = await prove(BREAKS, ['--check'])
+  expect([output, code]).toEqual(['', 0])
 })
 
 test('a request that is repeated and does not get through does not give up the charge that the first one may have made', async () => {
@@ -100,8 +115,8 @@ function made(real: Provider, outcome: ProviderError['outcome']): Provider['crea
   }
 }
 
-async function prove(args: string[]): Promise<{ code: number; output: string }> {
-  const child = startChild(process.execPath, [PROOF, ...args, '--dist', DIST], { stdio: ['ignore', 'pipe', 'pipe'] })
+async function prove(proof: string, args: string[]): Promise<{ code: number; output: string }> {
+  const child = startChild(process.execPath, [proof, ...args, '--dist', DIST], { stdio: ['ignore', 'pipe', 'pipe'] })
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()))
   const [code] = (await once(child, 'close')) as [number]
