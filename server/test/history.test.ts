@@ -3,6 +3,8 @@ import { expect, test } from 'vitest'
 import { parseCheckpoint } from '../src/base/signed-note.ts'
 import { newUuid7 } from '../src/base/ids.ts'
 import { query, transact, type Tx } from '../src/db/tx.ts'
+import { audit } from '../src/domain/audit/audit.ts'
+import { LEAVES_AT_ONCE } from '../src/domain/audit/history.ts'
 import { SYSTEM, writeAudit } from '../src/domain/core/audit-log.ts'
 import { signHead } from '../src/domain/history/heads.ts'
 import {
@@ -199,6 +201,18 @@ test('the tree of any size is that of RFC 6962', () => {
 })
 
 // ---- Heads ----
+
+test('the audit agrees with a batch of several accounts that goes on behind the leaves that it looks at together', async () => {
+  const here = await world()
+  const [one, other] = await Promise.all([here.account(), here.account()])
+  const lines = await here.count('audit_log')
+  await transact(here.pool, (tx) => tell(tx, here, one.accountId, LEAVES_AT_ONCE - 1 - lines))
+  await numberAll(here)
+  expect(await here.count('history')).toBe(LEAVES_AT_ONCE - 1)
+  for (const { accountId } of [one, other]) await transact(here.pool, (tx) => tell(tx, here, accountId))
+  await numberAll(here)
+  expect((await audit(here.ctx)).differences).toEqual([])
+})
 
 test('a head is a checkpoint that the published key verifies', async () => {
   const here = await world()

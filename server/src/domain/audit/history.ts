@@ -1,7 +1,7 @@
 import { signNote, checkpointText, type NoteKey } from '../../base/signed-note.ts'
 import type { Tx } from '../../db/tx.ts'
 import { IS_PERSONAL } from '../core/audit-log.ts'
-import { appendLeaves, EMPTY_EDGE, hashesOf, rootOf, type Edge, type Hash, type Node } from '../history/merkle.ts'
+import { appendLeaves, EMPTY_EDGE, HASH_BYTES, hashesOf, rootOf, type Edge, type Hash, type Node } from '../history/merkle.ts'
 import { commitmentOf, leafHashOf, LINE_TEXT, OPERATORS } from '../history/number-pending.ts'
 import { STORED_LEVELS, TREE_SIZE } from '../history/stored-tree.ts'
 import { check, hex, type Checks } from './rules.ts'
@@ -94,7 +94,7 @@ export type TreeOptions = {
 }
 
 // A third of a megabyte of hashes.
-const LEAVES_AT_ONCE = 10_000
+export const LEAVES_AT_ONCE = 10_000
 
 /** Makes the tree again from its leaves, and compares each leaf with what stands at its position. */
 export async function checkTree(tx: Tx, options: TreeOptions): Promise<Found[]> {
@@ -110,7 +110,7 @@ export async function checkTree(tx: Tx, options: TreeOptions): Promise<Found[]> 
     const nodes: Node[] = []
     const { hashes } = await tx.one<{ hashes: Buffer }>(READ_LEAVES, [edge.size])
     if (hashes.length === 0) break
-    found.push(...(await tx.rows<Found>(WRONG_LEAVES, [edge.size])))
+    found.push(...(await tx.rows<Found>(WRONG_LEAVES, [edge.size, edge.size + hashes.length / HASH_BYTES])))
     for (const leaf of hashesOf(hashes)) {
       edge = appendLeaves(edge, [leaf], (node) => isStored(node) && nodes.push(node))
       for (const head of heads.get(edge.size) ?? []) checkHead(head, rootOf(edge))
@@ -133,13 +133,14 @@ const BATCHES = `select * from history_leaves where first_leaf >= $1 and first_l
 const READ_LEAVES = `
   select coalesce(string_agg(hashes, ''::bytea order by first_leaf), '') as hashes from (${BATCHES}) b`
 
+// The last batch may go on behind them, and its runs of other accounts begin there.
 const WRONG_LEAVES = `
   with leaves as (
     select b.first_leaf + i - 1 as leaf, substring(b.hashes from (i - 1) * 32 + 1 for 32) as hash
     from (${BATCHES}) b cross join generate_series(1, length(b.hashes) / 32) i
   ), told as (
     select h.*, case when e.id is not null then ${commitmentOf('h', 'e.body')} else h.commitment end as committed
-    from history h ${TELLS} where h.first_leaf >= $1 and h.first_leaf < $1 + ${LEAVES_AT_ONCE}
+    from history h ${TELLS} where h.first_leaf >= $1 and h.first_leaf < $2
   )
   select case when h.leaf is null then 'leaf ' || b.leaf else ${WHERE} end as subject,
     case when h.leaf is null then 'has no position' else 'what stands there is not what was told: the hash of its leaf differs' end as text
