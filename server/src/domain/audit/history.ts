@@ -1,7 +1,16 @@
 import { signNote, checkpointText, type NoteKey } from '../../base/signed-note.ts'
 import type { Tx } from '../../db/tx.ts'
 import { IS_PERSONAL } from '../core/audit-log.ts'
-import { appendLeaves, EMPTY_EDGE, HASH_BYTES, hashesOf, rootOf, type Edge, type Hash, type Node } from '../history/merkle.ts'
+import {
+  appendLeaves,
+  EMPTY_EDGE,
+  HASH_BYTES,
+  hashesOf,
+  rootOf,
+  type Edge,
+  type Hash,
+  type Node,
+} from '../history/merkle.ts'
 import { commitmentOf, leafHashOf, LINE_TEXT, OPERATORS } from '../history/number-pending.ts'
 import { STORED_LEVELS, TREE_SIZE } from '../history/stored-tree.ts'
 import { check, hex, type Checks } from './rules.ts'
