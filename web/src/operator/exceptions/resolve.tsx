@@ -130,8 +130,8 @@ const useTexts = translations({
       'The charge was paid by another payment: choose another option.',
     ],
     order_paid: [
-      'Outro depósito já pagou este pedido: credite este valor a uma conta ou devolva-o.',
-      'Another deposit already paid this order: credit this money to an account or refund it.',
+      'Outra cobrança deste pedido já foi paga: credite este valor a uma conta ou devolva-o.',
+      'Another charge of this order was paid already: credit this money to an account or refund it.',
     ],
     not_cancelable: [
       'A cobrança não pôde ser encerrada, talvez porque foi paga agora. Nada foi lançado.',
