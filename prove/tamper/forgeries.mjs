@@ -2,6 +2,7 @@
 // are adjusted wherever possible, so that only the reasoning of the audit can find them.
 
 import { historyForgeries } from './history-forgeries.mjs'
+import { payoutForgeries } from './payout-forgeries.mjs'
 import { sealForgeries } from './seal-forgeries.mjs'
 
 /**
@@ -15,7 +16,7 @@ export function forgeries({ victim, eve }) {
     kind,
   ) => `(select l.id from ledger_accounts l join ledger_balances b on b.ledger_account_id = l.id where l.kind = '${kind}'
     order by b.credits_cents - b.debits_cents desc, l.id limit 1)`
-  const balance = (account) => `(select id from ledger_accounts where account_id = '${account}')`
+  const balance = (account) => `(select id from ledger_accounts where kind = 'balance' and account_id = '${account}')`
   const hex = (column) => `replace(${column}::text, '-', '')`
   const charge = (where) => `(select id from charges where ${where} order by id limit 1)`
   const deposit = charge(
@@ -235,7 +236,7 @@ export function forgeries({ victim, eve }) {
       'balances of two accounts that swap owners',
       ['transfer'],
       `drop index ledger_accounts_once;
-      update ledger_accounts set account_id = case account_id when '${victim}' then '${eve}'::uuid else '${victim}'::uuid end where account_id in ('${victim}', '${eve}');
+      update ledger_accounts set account_id = case account_id when '${victim}' then '${eve}'::uuid else '${victim}'::uuid end where kind = 'balance' and account_id in ('${victim}', '${eve}');
       create unique index ledger_accounts_once on ledger_accounts (kind, account_id, provider) nulls not distinct`,
     ],
     [
@@ -980,6 +981,7 @@ export function forgeries({ victim, eve }) {
     ['a column that fills itself', ['schema'], 'alter table charges alter column fee_cents set default 0'],
     ['a table that a crash empties', ['schema'], 'alter table delivery_outcomes set unlogged'],
     ...sealForgeries({ victim, eve }),
+    ...payoutForgeries({ victim, eve }),
     ...historyForgeries({ victim, eve }),
   ].map(([name, by, sql, order]) => ({
     name,
@@ -991,7 +993,7 @@ export function forgeries({ victim, eve }) {
 }
 
 function movePayment({ deposit, pendingOfEve, payment, eve, txid }) {
-  const balance = `(select id from ledger_accounts where account_id = '${eve}')`
+  const balance = `(select id from ledger_accounts where kind = 'balance' and account_id = '${eve}')`
   return `
     create temp table target on commit drop as select ${deposit} as mine, ${pendingOfEve} as hers, ${payment} as payment;
     update charges h set status = 'COMPLETED', end_to_end_id = m.end_to_end_id, paid_at = m.paid_at, closed_at = m.closed_at
@@ -1018,6 +1020,7 @@ const GUARDED = [
   'payments',
   'events',
   'refunds',
+  'payouts',
   'exceptions',
   'audit_log',
   'account_terms',

@@ -75,6 +75,10 @@ describe('what guiche signed', () => {
         case 'REFUND_FAILED':
           expectTypeOf(event.data.reason).toEqualTypeOf<'not_made' | 'undone'>()
           return `${event.data.refundValue} cents not refunded`
+        case 'PAYOUT_PAID':
+          return `${event.data.value} cents by ${event.data.reference}`
+        case 'PAYOUT_REJECTED':
+          return event.data.reason
         case 'WEBHOOK_DISABLED':
           return event.data.reason
         case 'KEY_CREATED':

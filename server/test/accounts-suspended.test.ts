@@ -7,7 +7,7 @@ import { apiRoutesOf, ask, CONSOLE, filledIn, makeOperator } from './operators-c
 import { world } from './world.ts'
 
 const SUSPENDED = { success: false, error: 'This account is suspended' }
-const READS = ['deposits:read', 'balance:read', 'events:read']
+const READS = ['deposits:read', 'balance:read', 'payouts:read', 'events:read']
 
 test('within two seconds a suspended account’s keys may read deposits, balance and events, and nothing else', async () => {
   const w = await world()

@@ -2,6 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
 import { SCOPES } from '../src/domain/accounts/callers.ts'
 import { AUDIT_ACTIONS } from '../src/domain/core/audit-log.ts'
+import { PAYOUT_STATUSES } from '../src/domain/payouts/payout-states.ts'
 import { REASON_CODES } from '../src/domain/ports/delivery-reasons.ts'
 import { EXCEPTION_KINDS } from '../src/domain/refunds/exceptions.ts'
 import { EVENT_KINDS, EVENTS, SENT_KINDS } from '../src/domain/webhooks/event-kinds.ts'
@@ -19,6 +20,7 @@ const LISTS = {
   DEPOSIT_STATUSES: ['DepositStatus', STATUSES],
   SCOPES: ['Scope', SCOPES],
   EVENTS: ['EventKind', EVENT_KINDS],
+  PAYOUT_STATUSES: ['PayoutStatus', PAYOUT_STATUSES],
   EXCEPTION_KINDS: ['ExceptionKind', EXCEPTION_KINDS],
   EXCEPTION_STATES: ['ExceptionState', STATES],
   ERROR_CODES: ['ErrorCode', ERROR_CODES],
@@ -54,6 +56,8 @@ const TYPES: Record<string, string> = {
 const ROUTES = [
   'POST /deposit',
   'GET /statement',
+  'GET /payouts',
+  'GET /operator/payouts',
   'POST /webhooks',
   'GET /events',
   'POST /operator/reconcile',

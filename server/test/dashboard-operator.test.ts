@@ -21,6 +21,7 @@ test("an operator's overview adds up all accounts and tells what is open", async
     success: true,
     accounts: 2,
     openExceptions: 1,
+    openPayouts: 0,
     failingWebhooks: 0,
     disabledWebhooks: 0,
     suspenseCents: 7_00,

@@ -16,6 +16,7 @@ import { ERRORS } from '../src/http/server/error-codes.ts'
 import type { Operation } from '../src/http/docs/openapi-postprocess.ts'
 import { makeOperator } from './operators-client.ts'
 import { startChild } from './process.ts'
+import { completedCharge } from './refund-steps.ts'
 import { bearer, get } from './requests.ts'
 import { world } from './world.ts'
 
@@ -231,7 +232,8 @@ test('the reference runs no script, loads nothing from elsewhere, and is sent on
 
 test('the service understands every example request of the reference', async () => {
   const w = await world({ settings: { refunds: { byAccounts: true, returnFee: false } } })
-  const { key } = await w.account()
+  // The examples of payouts need a balance.
+  const { key } = (await completedCharge(w, { valueCents: 10_000_00 })).account
   const operator = await makeOperator(w)
   const { document, operations } = await read()
   // A stream goes on for ever.

@@ -72,7 +72,12 @@ test('a deposit is created, shown, paid at the sandbox, listed and counted in th
   const waited = await guiche('deposit', 'get', id!, '--wait')
   expect([waited.code, waited.stdout]).toEqual([0, `${id} is COMPLETED\n`])
   expect((await guiche('balance')).stdout).toBe('R$ 49,50\n')
-  expect(JSON.parse((await guiche('balance', '--json')).stdout)).toEqual({ balance: 4950, currency: 'BRL' })
+  expect(JSON.parse((await guiche('balance', '--json')).stdout)).toEqual({
+    balance: 4950,
+    available: 4950,
+    reserved: 0,
+    currency: 'BRL',
+  })
 
   await guiche('deposit', 'create', '700', '--metadata', 'cart=7', '--metadata', 'note=a=b')
   const [newest] = JSON.parse((await guiche('deposit', 'list', '--json')).stdout)

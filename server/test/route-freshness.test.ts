@@ -50,8 +50,12 @@ const WANTS_PASSWORD = [
   'POST /dashboard/api/operator/deposits/:paymentLinkId/refund',
   'POST /dashboard/api/operator/exceptions/:exceptionId/resolve',
   'POST /dashboard/api/operator/invitations',
+  'POST /dashboard/api/operator/payouts',
+  'POST /dashboard/api/operator/payouts/:payoutId/pay',
+  'POST /dashboard/api/operator/payouts/:payoutId/reject',
   'POST /dashboard/api/operator/reconcile',
   'POST /dashboard/api/operator/refunds/:refundId/end',
+  'POST /dashboard/api/payouts',
   'POST /dashboard/api/webhooks',
   'POST /dashboard/api/webhooks/:webhookId/rotate-secret',
 ]

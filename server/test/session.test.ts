@@ -4,6 +4,7 @@ import { query, transact } from '../src/db/tx.ts'
 import { suspendAccount } from '../src/domain/accounts/accounts.ts'
 import type { Settings } from '../src/domain/core/settings.ts'
 import { createKey } from '../src/domain/accounts/api-keys.ts'
+import { requestPayout } from '../src/domain/payouts/payouts.ts'
 import { setOperatorEnabled } from '../src/domain/users/operators.ts'
 import { createWebhook } from '../src/domain/webhooks/webhooks.ts'
 import { cookieNames, signToken } from '../src/http/auth/session-cookie.ts'
@@ -105,11 +106,14 @@ test('another account’s ids are unknown to a session, on every route that take
       expiresAt: null,
     }),
   )
+  const wanted = { accountId: account.accountId, valueCents: 1, note: null, idempotencyKey: null }
+  const { payout } = await requestPayout(w.ctx, { kind: 'account', name: account.email }, wanted)
   const ids: Record<string, string> = {
     paymentLinkId: charge.paymentLinkId,
     webhookId: webhook.webhookId,
     eventId: event!.id,
     keyId,
+    payoutId: payout.id,
   }
   const stranger = await w.session(await w.account())
   // The name of an order is its account holder’s own choice, so another account’s may be the same.

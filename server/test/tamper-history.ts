@@ -12,6 +12,7 @@ import type { Resolution } from '../src/domain/exceptions/exception-states.ts'
 import { beginSeals } from '../src/domain/core/seal-as-found.ts'
 import { endRefund } from '../src/domain/refunds/refund-states.ts'
 import { REFUND_ABSENT_MS } from '../src/domain/refunds/run-refund.ts'
+import { payPayout, rejectPayout, requestPayout } from '../src/domain/payouts/payouts.ts'
 import { endUndecided } from '../src/domain/refunds/request-refund.ts'
 import { createWebhook } from '../src/domain/webhooks/webhooks.ts'
 import { checkDue } from '../src/workers/check.ts'
@@ -34,8 +35,8 @@ const HOUR_MS = 3_600_000
 
 /**
  * Books with one of everything. Deposits are paid, paid late, paid wrong, paid twice, canceled, expired and open.
- * Refunds are done, failed, under way and made at the bank. There are exceptions of each kind, open and resolved in
- * each way, webhooks that were reached and not, closed days, and terms.
+ * Refunds are done, failed, under way and made at the bank. Payouts are open, paid and rejected. There are exceptions
+ * of each kind, open and resolved in each way, webhooks that were reached and not, closed days, and terms.
  */
 export async function makeHistory(): Promise<{ w: World; victim: string; eve: string }> {
   const w = await world({ settings: { refunds: { byAccounts: false, returnFee: true } } })
@@ -48,6 +49,7 @@ export async function makeHistory(): Promise<{ w: World; victim: string; eve: st
   w.clock.advance(60_000)
   await makeDeposits(w, victim, eve)
   await makeRefunds(w, victim)
+  await makePayouts(w, victim)
   await makeExceptions(w, victim)
   await deliver(w, eve)
   await sweepAll(w)
@@ -106,6 +108,16 @@ async function makeRefunds(w: World, account: TestAccount): Promise<void> {
   await settleListed(w)
   await resolve(w, 'foreign_refund', { how: 'charge_account' })
   await resolve(w, 'foreign_refund', { how: 'write_off' })
+}
+
+async function makePayouts(w: World, { accountId }: TestAccount): Promise<void> {
+  const ask = async (valueCents: number) => {
+    const asked = { accountId, valueCents, note: 'March', idempotencyKey: `payout-${valueCents}` }
+    return (await requestPayout(w.ctx, OPERATOR, asked)).payout.id
+  }
+  await payPayout(w.ctx, OPERATOR, await ask(3_00), { reference: 'E1' })
+  await rejectPayout(w.ctx, OPERATOR, await ask(2_00), 'no')
+  await ask(1_00)
 }
 
 /** A refund that the bank made, took back and made again: once before anybody decided, and once after that. */

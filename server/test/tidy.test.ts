@@ -48,6 +48,7 @@ const TREES: Record<string, { layers: Order; folders: Record<string, Order> }> =
         ['exceptions'],
         ['deposits'],
         ['refunds'],
+        ['payouts'],
         ['reconciliation'],
         ['reports'],
         ['audit'],
@@ -78,6 +79,7 @@ const LARGE_FOLDERS: Record<string, string> = {
   'server/src/base': 'small tools that tell no common story',
   'server/src/commands': 'one file for each command',
   'server/src/domain/deposits': 'the life of a charge, one file for each step',
+  'server/src/domain/webhooks': 'one file for each group of kinds, and the queue that delivers them',
   'server/src/sandbox': 'a bank of its own, read as one',
 }
 
@@ -253,7 +255,7 @@ const RULES: Rule[] = [
     guarantee: `a file has at most ${MAX_FILE_LINES} lines`,
     check: (files) =>
       files
-        .filter(({ path }) => inEitherSource(path))
+        .filter(({ path, text }) => inEitherSource(path) && !text.startsWith('// Generated '))
         .map(({ path, text }) => ({ path, length: text.split('\n').length - 1 }))
         .flatMap(({ path, length }) =>
           length > MAX_FILE_LINES ? `${path} has ${length} lines: split it by concept` : [],

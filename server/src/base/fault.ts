@@ -74,6 +74,8 @@ export const FAULT_CODES = [
   'already_refunded',
   'refund_too_large', // leftCents
   'balance_too_small', // balanceCents, neededCents
+  'payout_limit', // maxPayouts
+  'payout_ended', // status
   'refund_ended', // status
   'refund_not_sent',
   'refund_in_progress', // afterHours: how long after sending an operator can end it

@@ -38,6 +38,7 @@ import { sandboxPaymentRoutes } from './pay/sandbox-pay.ts'
 import { qrRoutes } from './pay/qr.ts'
 import { makeAccountLimiter, makePublicLimit, type SharedLimiter } from './server/rate-limit.ts'
 import { orderRoutes } from './api/orders.ts'
+import { payoutRoutes } from './api/payouts.ts'
 import { refundRoutes } from './api/refunds.ts'
 import { deliveryRoutes } from './dashboard/deliveries.ts'
 import { exportRoutes } from './dashboard/exports.ts'
@@ -49,6 +50,7 @@ import { auditLogRoutes } from './operator/audit-log.ts'
 import { exceptionRoutes } from './operator/exceptions.ts'
 import { providerRoutes } from './operator/providers.ts'
 import { reconciliationRoutes } from './operator/reconciliation.ts'
+import { operatorPayoutRoutes } from './operator/payouts.ts'
 import { operatorRefundRoutes } from './operator/refunds.ts'
 import { makeCheckedSerializer, makeSerializer, withZod, type Api } from './server/schemas.ts'
 import { DASHBOARD_PREFIX, requireSession } from './auth/session.ts'
@@ -179,6 +181,7 @@ function sharedRoutes(
   depositRoutes(api, ctx, completed)
   orderRoutes(api, ctx)
   refundRoutes(api, ctx)
+  payoutRoutes(api, ctx)
   statementRoutes(api, ctx)
   webhookRoutes(api, ctx)
   eventRoutes(api, ctx, streams)
@@ -186,6 +189,7 @@ function sharedRoutes(
   accountRoutes(api, ctx)
   exceptionRoutes(api, ctx)
   operatorRefundRoutes(api, ctx)
+  operatorPayoutRoutes(api, ctx)
   reconciliationRoutes(api, ctx)
   auditLogRoutes(api, ctx)
   providerRoutes(api, ctx)

@@ -55,16 +55,19 @@ function isContext(core: Core): core is Context {
 
 /** Loaded only if they are needed: it takes as long as all the rest. */
 async function contextRoutes(api: Api, ctx: Context): Promise<void> {
-  const [{ webhookRoutes }, { eventRoutes }, { exceptionRoutes }, { operatorRefundRoutes }] = await Promise.all([
-    import('./api/webhooks.ts'),
-    import('./api/events.ts'),
-    import('./operator/exceptions.ts'),
-    import('./operator/refunds.ts'),
-  ])
+  const [{ webhookRoutes }, { eventRoutes }, { exceptionRoutes }, { operatorRefundRoutes }, { operatorPayoutRoutes }] =
+    await Promise.all([
+      import('./api/webhooks.ts'),
+      import('./api/events.ts'),
+      import('./operator/exceptions.ts'),
+      import('./operator/refunds.ts'),
+      import('./operator/payouts.ts'),
+    ])
   webhookRoutes(api, ctx)
   eventRoutes(api, ctx, makeStreams({ max: 1, maxPerOwner: 1 }))
   exceptionRoutes(api, ctx)
   operatorRefundRoutes(api, ctx)
+  operatorPayoutRoutes(api, ctx)
 }
 
 async function identify(core: Core, actor: Actor, request: FastifyRequest): Promise<void> {

@@ -101,6 +101,14 @@ export const ERROR_TEXTS = {
   invitation_used: ['Este convite já foi usado ou cancelado.', 'This invitation was already used or revoked.'],
   invitation_expired: ['Este convite expirou.', 'This invitation has expired.'],
   invitation_other_email: ['Este convite é para outro e-mail.', 'This invitation is for another email address.'],
+  payout_limit: ({ maxPayouts }) => [
+    `Uma conta pode ter no máximo ${maxPayouts} repasses em aberto. Espere até que um seja pago.`,
+    `An account can have at most ${maxPayouts} open payouts. Wait until one is paid.`,
+  ],
+  payout_ended: ({ status }) => [
+    `Este repasse já foi ${status === 'PAID' ? 'pago' : 'recusado'}. Recarregue a página.`,
+    `This payout was already ${status === 'PAID' ? 'paid' : 'rejected'}. Reload the page.`,
+  ],
   refund_ended: ['Esta devolução já foi encerrada.', 'This refund has already ended.'],
   refund_not_sent: [
     'Esta devolução nunca foi enviada ao provedor: só pode ser encerrada como não realizada.',

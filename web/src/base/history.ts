@@ -12,6 +12,7 @@ import { makeStore } from './store.ts'
 
 const DEPOSIT: readonly QueryKey[] = [['overview'], ['list', '/deposits']]
 const MONEY: readonly QueryKey[] = [...DEPOSIT, ['list', '/statement'], ['balance']]
+const PAYOUT: readonly QueryKey[] = [...MONEY, ['list', '/payouts']]
 const KEYS: readonly QueryKey[] = [['overview'], ['keys']]
 
 /** What an event makes out of date, besides the page of its deposit and the deliveries. */
@@ -23,6 +24,8 @@ const OUT_OF_DATE: Record<EventKind | 'WEBHOOK_TEST', readonly QueryKey[]> = {
   DEPOSIT_RELEASED: MONEY,
   DEPOSIT_REFUNDED: MONEY,
   REFUND_FAILED: MONEY,
+  PAYOUT_PAID: PAYOUT,
+  PAYOUT_REJECTED: PAYOUT,
   WEBHOOK_DISABLED: [['overview'], ['webhooks']],
   KEY_CREATED: KEYS,
   KEY_REVOKED: KEYS,

@@ -7,6 +7,7 @@ import { checkReason, writeAudit, SYSTEM, type Actor } from '../core/audit-log.t
 import { cursorUuid, page } from '../core/cursor.ts'
 import { makeBalanceAccount } from '../ledger/ledger.ts'
 import { checkPerson, emailTaken, insertUser, type Person } from '../users/users.ts'
+import { heldFor } from '../ledger/account-statement.ts'
 import type { Core } from '../core/core.ts'
 
 export type Account = { accountId: string; email: string; name: string }
@@ -77,9 +78,8 @@ export type ListedAccount = Account & {
 }
 
 const LISTED_COLUMNS = `a.id as "accountId", a.email, a.name, a.created_at as "createdAt",
-  a.suspended_at as "suspendedAt", a.suspended_reason as "suspendedReason", (
-    select b.credits_cents - b.debits_cents from ledger_accounts l join ledger_balances b on b.ledger_account_id = l.id
-    where l.kind = 'balance' and l.account_id = a.id) as "balanceCents"`
+  a.suspended_at as "suspendedAt", a.suspended_reason as "suspendedReason",
+  ${heldFor('a.id', 'balance', 'reserved')} as "balanceCents"`
 
 export async function listAccounts(
   core: Core,

@@ -13,15 +13,16 @@ import { overridesColumn } from './terms.ts'
 
 // Who is calling, by which key, and what that allows.
 
-export type Scope = 'deposits:write' | 'deposits:read' | 'balance:read' | 'events:read' | 'webhooks:write'
-
-export const SCOPES: readonly Scope[] = [
+export const SCOPES = [
   'deposits:write',
   'deposits:read',
   'balance:read',
+  'payouts:write',
+  'payouts:read',
   'events:read',
   'webhooks:write',
-]
+] as const
+export type Scope = (typeof SCOPES)[number]
 
 export const OPERATOR_SCOPE = 'operator'
 /** For a monitoring system: reads /metrics and nothing else. The operator scope includes it. */
@@ -71,7 +72,7 @@ export function requireOperator(caller: Caller | OperatorCaller, scope: Operator
   })
 }
 
-const WHILE_SUSPENDED: readonly Scope[] = ['deposits:read', 'balance:read', 'events:read']
+const WHILE_SUSPENDED: readonly Scope[] = ['deposits:read', 'balance:read', 'payouts:read', 'events:read']
 
 /** Who may say where events are sent may read them. */
 function holds({ scopes }: Caller, scope: Scope): boolean {

@@ -2,6 +2,7 @@ import { formatReais, type Cents } from '../../base/money.ts'
 import { transact, type Tx } from '../../db/tx.ts'
 import { checkReason, IS_PERSONAL, IS_SIGN_IN, writeAudit, type Actor } from '../core/audit-log.ts'
 import type { RowName } from '../core/seals.ts'
+import { heldFor } from '../ledger/account-statement.ts'
 import { makeReason } from '../ports/delivery-reasons.ts'
 import { endVerifications } from '../users/verifications.ts'
 import { disableWebhook } from '../webhooks/webhooks.ts'
@@ -97,11 +98,12 @@ async function lockErasable(
 type Account = { email: string; suspendedAt: Date | null; erasedAt: Date | null }
 
 function refusalOf(now: Date, { email, suspendedAt, erasedAt }: Account, underWay: UnderWay): string | undefined {
-  const { balanceCents, openCharges, refunds, exceptions } = underWay
+  const { balanceCents, payouts, openCharges, refunds, exceptions } = underWay
   if (erasedAt) return 'it was erased before'
   if (!suspendedAt) return `it is in use; first: guiche account suspend --email ${email} --reason "closed by request"`
   if (now.getTime() - suspendedAt.getTime() < SUSPENDED_MS)
     return 'it was suspended less than a minute ago, and requests from before may be under way; try again in a minute'
+  if (payouts) return `a payout is REQUESTED; pay or reject it: guiche payouts list --email ${email} --status REQUESTED`
   if (balanceCents !== 0)
     return `its balance is ${formatReais(balanceCents)}; if that was paid to its holder elsewhere, add --paid-out`
   if (openCharges)
@@ -111,14 +113,13 @@ function refusalOf(now: Date, { email, suspendedAt, erasedAt }: Account, underWa
   return undefined
 }
 
-type UnderWay = { balanceCents: Cents; openCharges: boolean; refunds: boolean; exceptions: boolean }
+type UnderWay = { balanceCents: Cents; payouts: boolean; openCharges: boolean; refunds: boolean; exceptions: boolean }
 
 function readUnderWay(tx: Tx, accountId: string): Promise<UnderWay> {
   return tx.one<UnderWay>(
     `select
-       (select b.credits_cents - b.debits_cents from ledger_accounts l
-        join ledger_balances b on b.ledger_account_id = l.id
-        where l.kind = 'balance' and l.account_id = $1) as "balanceCents",
+       ${heldFor('$1', 'balance', 'reserved')} as "balanceCents",
+       exists (select from payouts where account_id = $1 and status = 'REQUESTED') as payouts,
        exists (select from charges where account_id = $1 and status in ('OPENING', 'PENDING')) as "openCharges",
        exists (select from refunds r left join charges c on c.id = r.charge_id
         where r.due_at is not null and coalesce(r.account_id, c.account_id) = $1) as refunds,

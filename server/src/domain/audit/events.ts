@@ -2,6 +2,7 @@ import { isoTime, jsonText } from '../../db/sql-values.ts'
 import { MADE_BEFORE } from '../refunds/refund-states.ts'
 import { DEPOSIT_PAID } from '../webhooks/deposit-event-kinds.ts'
 import type { FieldsInSql } from '../webhooks/event-fields.ts'
+import { PAYOUT_PAID, PAYOUT_REJECTED } from '../webhooks/payout-event-kinds.ts'
 import { DEPOSIT_REFUNDED } from '../webhooks/refund-event-kinds.ts'
 import { check, hex, NOW, type Checks, type Rules } from './rules.ts'
 
@@ -17,7 +18,17 @@ function nameOf(subject: string): string {
  * The event was sealed when it was told, so the books cannot be altered without it. And an event that was altered
  * before it was sealed as found does not fit the books. Release 1.0.0-rc.1 writes no metadata, also beside this one.
  */
-function told<Facts>({ subject, at, fields }: { subject: string; at: string; fields: FieldsInSql<Facts> }): Rules {
+function told<Facts>({
+  subject,
+  account = 'c.account_id',
+  at,
+  fields,
+}: {
+  subject: string
+  account?: string
+  at: string
+  fields: FieldsInSql<Facts>
+}): Rules {
   const { metadata: _, ...withoutMetadata } = fields
   const bodies = [fields, withoutMetadata].map((some) => {
     const data = Object.entries(some).map(([name, { sql }]) => `'"${name}":' || ${jsonText(sql)}`)
@@ -25,7 +36,7 @@ function told<Facts>({ subject, at, fields }: { subject: string; at: string; fie
       || ${data.join(` || ',' || `)} || '}}'`
   })
   return {
-    'the event’s account': ['e.account_id', 'c.account_id'],
+    'the event’s account': ['e.account_id', account],
     'the event’s time': ['e.created_at', at],
     'the event’s id': [NAME, nameOf(subject)],
     'the event’s body is not what the books say': `e.body in (${bodies.join(', ')})`,
@@ -74,6 +85,19 @@ const refundEvent = `
     rules: told({ subject: 'r.subject', at: 'r.ended_at', fields: DEPOSIT_REFUNDED }),
   })}`
 
+function payoutEvent<Facts>(status: 'PAID' | 'REJECTED', fields: FieldsInSql<Facts>): string {
+  return check({
+    subject: `'payout ' || ${hex('coalesce(o.id, e.subject_id)')}`,
+    from: `(select * from payouts where status = '${status}') o
+  full join (select * from events where kind = 'PAYOUT_${status}') e on e.subject_id = o.id`,
+    exists: {
+      [`is ${status}, and has no event`]: 'e.id is not null',
+      [`has an event that it is ${status}, and is not`]: 'o.id is not null',
+    },
+    rules: told({ subject: 'o.id', account: 'o.account_id', at: 'o.ended_at', fields }),
+  })
+}
+
 // ---- Deliveries: their outcomes are sealed, and these rows are not ----
 
 // The longest pause between attempts is a day, and a fifth of it.
@@ -117,5 +141,6 @@ const delivery = `
 export const EVENT_CHECKS: Checks = {
   deposit_event: depositEvent,
   refund_event: refundEvent,
+  payout_event: `${payoutEvent('PAID', PAYOUT_PAID)} union all ${payoutEvent('REJECTED', PAYOUT_REJECTED)}`,
   delivery,
 }

@@ -1,10 +1,10 @@
 import { broken, check, hex, SKEW, type Checks } from './rules.ts'
 
-// Every transfer that payments, refunds and exceptions require, with all its columns. A new kind of transfer is a line
-// here. Accounts of the ledger have their names.
+// Every transfer that payments, refunds, exceptions and payouts require, with all its columns. A new kind of transfer
+// is a line here. Accounts of the ledger have their names.
 const WANTED = `
   select v.kind, v.debit, v.credit, v.amount_cents, p.id as payment_id, v.charge_id, null::uuid as refund_id, null::uuid as exception_id,
-    p.occurred_at, p.recorded_at, case when v.charge_id is not null then c.account_id end as account_id
+    null::uuid as payout_id, p.occurred_at, p.recorded_at, case when v.charge_id is not null then c.account_id end as account_id
   from payments p
   left join charges c on c.id = p.charge_id
   left join exceptions m on m.payment_id = p.id and m.resolution = 'match'
@@ -16,7 +16,7 @@ const WANTED = `
   ) v (kind, is_wanted, debit, credit, amount_cents, charge_id)
   where v.is_wanted
   union all
-  select v.kind, v.debit, v.credit, v.amount_cents, r.payment_id, r.charge_id, r.id, null, v.at, v.at,
+  select v.kind, v.debit, v.credit, v.amount_cents, r.payment_id, r.charge_id, r.id, null, null, v.at, v.at,
     coalesce(r.account_id, c.account_id)
   from refunds r
   join payments p on p.id = r.payment_id
@@ -39,7 +39,7 @@ const WANTED = `
   where v.is_wanted
   union all
   select v.kind, v.debit, v.credit, v.amount_cents, x.payment_id, v.charge_id,
-    x.refund_id, x.id, x.resolved_at, x.resolved_at, coalesce(x.account_id, case when v.charge_id is not null then c.account_id end)
+    x.refund_id, x.id, null, x.resolved_at, x.resolved_at, coalesce(x.account_id, case when v.charge_id is not null then c.account_id end)
   from exceptions x
   join payments p on p.id = x.payment_id
   left join refunds f on f.id = x.refund_id
@@ -57,6 +57,15 @@ const WANTED = `
     ('matched_deposit', x.resolution = 'match', 'suspense', 'balance ' || c.account_id, p.amount_cents - c.fee_cents, p.charge_id),
     ('matched_fee', x.resolution = 'match' and c.fee_cents > 0, 'suspense', 'fees', c.fee_cents, p.charge_id)
   ) v (kind, is_wanted, debit, credit, amount_cents, charge_id)
+  where v.is_wanted
+  union all
+  select v.kind, v.debit, v.credit, o.value_cents, null, null, null, null, o.id, v.at, v.at, o.account_id
+  from payouts o
+  cross join lateral (values
+    ('payout_reserved', true, 'balance ' || o.account_id, 'reserved ' || o.account_id, o.requested_at),
+    ('payout_paid', o.status = 'PAID', 'reserved ' || o.account_id, 'paid_out', o.ended_at),
+    ('payout_returned', o.status = 'REJECTED', 'reserved ' || o.account_id, 'balance ' || o.account_id, o.ended_at)
+  ) v (kind, is_wanted, debit, credit, at)
   where v.is_wanted`
 
 // An index keeps the names unique.
@@ -76,7 +85,8 @@ const transferRules = broken({
   recorded_at: ['t.recorded_at', 'w.recorded_at'],
 })
 
-// Unique indexes allow one transfer of a kind for each payment, refund and exception; the check `schema` guards them.
+// Unique indexes allow one transfer of a kind for each payment, refund, exception and payout; the check `schema` guards
+// them.
 const transfer = `
   with books as (
     select id, kind || coalesce(' ' || account_id, ' ' || provider, '') as name from ledger_accounts
@@ -84,14 +94,15 @@ const transfer = `
   select case when t.id is not null then 'transfer ' || t.id
       when w.refund_id is not null then 'refund ' || ${hex('w.refund_id')}
       when w.exception_id is not null then 'exception ' || ${hex('w.exception_id')}
+      when w.payout_id is not null then 'payout ' || ${hex('w.payout_id')}
       else 'payment ' || (select end_to_end_id from payments p where p.id = w.payment_id) end as subject,
     case when t.id is null then format('lacks its transfer %s of %s cents from %s to %s', w.kind, w.amount_cents, w.debit, w.credit)
-      when w.kind is null then format('%s of %s cents from %s to %s follows from no payment, refund or exception', t.kind, t.amount_cents,
+      when w.kind is null then format('%s of %s cents from %s to %s follows from no payment, refund, exception or payout', t.kind, t.amount_cents,
         t.debit, t.credit)
       else format('%s: %s', t.kind, ${transferRules.text}) end as text
   from posted t
-  full join wanted w on w.payment_id = t.payment_id and w.kind = t.kind
-    and coalesce(w.refund_id, w.exception_id, w.payment_id) = coalesce(t.refund_id, t.exception_id, t.payment_id)
+  full join wanted w on coalesce(w.payment_id, w.payout_id) = coalesce(t.payment_id, t.payout_id) and w.kind = t.kind
+    and coalesce(w.refund_id, w.exception_id, w.payment_id, w.payout_id) = coalesce(t.refund_id, t.exception_id, t.payment_id, t.payout_id)
   where t.id is null or w.kind is null or ${transferRules.where}`
 
 // The balance of an account is always the sum of its transfers.
@@ -158,6 +169,10 @@ const total = `
       left join refunds f on f.id = x.refund_id
       where x.kind <> 'foreign_refund' and x.resolution is null)
     union all
+    select 'reserved', (select coalesce(sum(value_cents), 0) from payouts where status = 'REQUESTED')
+    union all
+    select 'paid_out', (select coalesce(sum(value_cents), 0) from payouts where status = 'PAID')
+    union all
     select 'refunding', (select coalesce(sum(amount_cents), 0) from refunds where status = 'PROCESSING')
     union all
     select 'missing', (
@@ -173,6 +188,7 @@ const total = `
     select l.kind, sum(b.credits_cents - b.debits_cents) as cents
     from ledger_accounts l join ledger_balances b on b.ledger_account_id = l.id group by 1
   ) held on held.kind = w.kind
-  where held.cents is distinct from w.cents`
+  -- The first payout makes the accounts of payouts.
+  where coalesce(held.cents, case when w.kind in ('reserved', 'paid_out') then 0 end) is distinct from w.cents`
 
 export const LEDGER_CHECKS: Checks = { transfer, balance, chain, ledger_account: ledgerAccount, total }

@@ -209,6 +209,7 @@ const TABLES = {
     ),
     where: `r.source = 'balance' or r.ended_by is not null`,
   },
+  payout: { table: 'payouts', content: except() },
   closing: { table: 'closings', key: `concat_ws(' ', r.provider, r.day, r.revision)`, content: except() },
   sweep: { table: 'sweeps', key: 'r.provider', content: only('provider', 'began_at') },
 } satisfies Record<string, SealedTable>

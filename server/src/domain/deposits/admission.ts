@@ -1,6 +1,7 @@
 import { Fault } from '../../base/fault.ts'
 import { MAX_CENTS, type Cents } from '../../base/money.ts'
 import { queryOne } from '../../db/tx.ts'
+import { heldFor } from '../ledger/account-statement.ts'
 import type { Core } from '../core/core.ts'
 import { ProviderError, type Provider } from '../ports/provider.ts'
 import { isKeyUsed } from './intents.ts'
@@ -58,10 +59,7 @@ const MAX_ACCOUNTS = 10_000
 
 const COUNT = `
   select count(*) as pending, greatest(0, ${MAX_BALANCE_CENTS} - greatest(
-    coalesce(sum(value_cents), 0) + (
-      select b.credits_cents - b.debits_cents from ledger_accounts l join ledger_balances b on b.ledger_account_id = l.id
-      where l.kind = 'balance' and l.account_id = $1
-    ), (
+    coalesce(sum(value_cents), 0) + ${heldFor('$1', 'balance', 'reserved')}, (
       select max(abs(cents)) from (
         select sum(b.credits_cents - b.debits_cents) as cents
         from ledger_accounts l join ledger_balances b on b.ledger_account_id = l.id

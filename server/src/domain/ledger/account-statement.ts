@@ -5,17 +5,39 @@ import { query } from '../../db/tx.ts'
 import { cursorNumber, page, type ListFilter } from '../core/cursor.ts'
 import type { Core } from '../core/core.ts'
 
-type Balance = { accountId: string; balanceCents: Cents }
+export type Balance = {
+  /** What the account is owed: available and reserved. */
+  balanceCents: Cents
+  availableCents: Cents
+  /** For payouts that are REQUESTED. */
+  reservedCents: Cents
+}
 
-const BALANCES: SharedRead<Balance> = {
-  sql: `
-    select l.account_id as "accountId", b.credits_cents - b.debits_cents as "balanceCents"
+/** In SQL, what the ledger accounts of these kinds hold for an account. */
+export function heldFor(account: string, ...kinds: ('balance' | 'reserved')[]): string {
+  const named = kinds.map((kind) => `'${kind}'`).join(', ')
+  return `(
+    select coalesce(sum(b.credits_cents - b.debits_cents), 0)::bigint
     from ledger_accounts l join ledger_balances b on b.ledger_account_id = l.id
-    where l.kind = 'balance' and l.account_id = any($1)`,
+    where l.kind in (${named}) and l.account_id = ${account}
+  )`
+}
+
+const BALANCES: SharedRead<Balance & { accountId: string }> = {
+  sql: `
+    select account_id as "accountId", sum(cents)::bigint as "balanceCents",
+      sum(cents) filter (where kind = 'balance')::bigint as "availableCents",
+      coalesce(sum(cents) filter (where kind = 'reserved'), 0)::bigint as "reservedCents"
+    from (
+      select l.account_id, l.kind, b.credits_cents - b.debits_cents as cents
+      from ledger_accounts l join ledger_balances b on b.ledger_account_id = l.id
+      where l.kind in ('balance', 'reserved') and l.account_id = any($1)
+    ) held
+    group by account_id`,
   keyOf: ({ accountId }) => accountId,
 }
 
-export async function readBalance(core: Core, accountId: string): Promise<Balance> {
+export async function readBalance(core: Core, accountId: string): Promise<Balance & { accountId: string }> {
   const balance = await core.readShared(BALANCES, accountId)
   if (!balance) throw new Error(`account ${accountId} has no balance`)
   return balance
@@ -25,10 +47,13 @@ export type StatementLine = {
   id: string
   kind: string
   amountCents: Cents // credits positive
-  balanceCents: Cents // after this line
+  balanceCents: Cents // the available balance after this line
   chargeId: string | null
   paymentLinkId: string | null
   refundId: string | null
+  payoutId: string | null
+  /** As it is now. */
+  payout: { status: 'REQUESTED' | 'PAID' | 'REJECTED'; reference: string | null; paidAt: string | null } | null
   /** If the line credits a deposit: what was paid, and the fee. Null for other lines. */
   grossCents: Cents | null
   feeCents: Cents | null
@@ -41,7 +66,10 @@ export type StatementLine = {
 // The lines that bring a deposit's money. All other lines of its charge move that money on.
 const CREDITING = `l.kind in ('deposit', 'matched_deposit')`
 
-/** Newest first. Two index scans merged, so that a page costs the same however long the history is. */
+/**
+ * The history of the available balance, newest first. Two index scans merged, so that a page costs the same however
+ * long the history is.
+ */
 export async function readStatement(
   core: Core,
   accountId: string,
@@ -59,13 +87,17 @@ export async function readStatement(
        ${hexId('l.charge_id')} as "chargeId",
        c.payment_link_id as "paymentLinkId",
        ${hexId('l.refund_id')} as "refundId",
+       ${hexId('l.payout_id')} as "payoutId",
+       case when o.id is not null then json_build_object(
+         'status', o.status, 'reference', o.reference, 'paidAt', o.paid_at::text
+       ) end as payout,
        case when ${CREDITING} then l.amount + c.fee_cents end as "grossCents",
        case when ${CREDITING} then c.fee_cents end as "feeCents",
        c.external_id as "externalId",
        c.description,
        ${isoTime('l.occurred_at')} as "occurredAt",
        ${isoTime('l.recorded_at')} as "recordedAt"
-     from lines l left join charges c on c.id = l.charge_id
+     from lines l left join charges c on c.id = l.charge_id left join payouts o on o.id = l.payout_id
      order by l.id desc limit $3`,
     [accountId, cursorNumber(cursor), limit + 1, from, to],
   )

@@ -1,17 +1,19 @@
+import { Fault } from '../../base/fault.ts'
 import type { Cents } from '../../base/money.ts'
 import { unnestOf, valuesOf, type Columns } from '../../db/insert-rows.ts'
 import type { Tx } from '../../db/tx.ts'
 
 /**
- * The kinds of ledger account. cash: what a provider holds for us. balance: what we owe an account holder. fees: what
- * we earned. suspense: what arrived and has no owner yet. refunding: what is on its way back to payers. missing: what
+ * The kinds of ledger account. cash: what a provider holds for us. balance: what is available to an account holder.
+ * reserved: what an account holder asked to be paid out. fees: what we earned. suspense: what arrived and has no owner
+ * yet. refunding: what is on its way back to payers. paid_out: what the operator paid to account holders. missing: what
  * left a provider without us, until it is decided who bears it. written_off: what the operator kept or lost by
  * decision. It may be negative, because a loss that happened must be bookable.
  */
 export type LedgerKey =
   | { kind: 'cash'; provider: string }
-  | { kind: 'balance'; accountId: string }
-  | { kind: 'fees' | 'suspense' | 'refunding' | 'missing' | 'written_off' }
+  | { kind: 'balance' | 'reserved'; accountId: string }
+  | { kind: 'fees' | 'suspense' | 'refunding' | 'paid_out' | 'missing' | 'written_off' }
 
 /** In the order in which they occur, with the debited and the credited side. */
 export type TransferKind =
@@ -31,6 +33,9 @@ export type TransferKind =
   | 'refund_written_off' // written_off → missing
   | 'matched_deposit' // suspense → balance
   | 'matched_fee' // suspense → fees
+  | 'payout_reserved' // balance → reserved
+  | 'payout_paid' // reserved → paid_out
+  | 'payout_returned' // reserved → balance
 
 /** A transfer without what it is about. */
 export type Movement = {
@@ -41,16 +46,21 @@ export type Movement = {
 }
 
 /** All ids are UUIDs. */
-export type Transfer = Movement & {
+export type Transfer = Movement &
+  (OfPayment | OfPayout) & {
+    occurredAt: Date
+    /** Now, unless it is recorded later than it was booked. */
+    recordedAt?: Date
+  }
+
+type OfPayment = {
   paymentId: string
   chargeId: string | null
   refundId?: string
   /** The exception that this transfer resolves. */
   exceptionId?: string
-  occurredAt: Date
-  /** Now, unless it is recorded later than it was booked. */
-  recordedAt?: Date
 }
+type OfPayout = { payoutId: string }
 
 /**
  * What a posting has moved on each ledger account so far, in the order of history. Returns credits less debits of the
@@ -98,21 +108,22 @@ export const POST_LINES = `
     select id, move_balance(id, debits, credits) + debits - credits as cents from (select * from sums order by id) s
   ), posted as (
     insert into transfers (kind, debit_id, credit_id, amount_cents, debit_after_cents, credit_after_cents, payment_id,
-      charge_id, refund_id, exception_id, occurred_at, recorded_at, account_id)
+      charge_id, refund_id, exception_id, payout_id, occurred_at, recorded_at, account_id)
     select l.kind, l.debit_id, l.credit_id, l.amount_cents, d.cents + l.debit_net, c.cents + l.credit_net, l.payment_id,
-      l.charge_id, l.refund_id, l.exception_id, l.occurred_at, l.recorded_at, l.account_id
+      l.charge_id, l.refund_id, l.exception_id, l.payout_id, l.occurred_at, l.recorded_at, l.account_id
     from lines l join moved d on d.id = l.debit_id join moved c on c.id = l.credit_id
     order by l.place
     returning id
   )`
 
-type Line = Omit<Transfer, 'debit' | 'credit'> & {
-  debitId: number
-  creditId: number
-  debitNet: Cents
-  creditNet: Cents
-  recordedAt: Date
-}
+type Line = Pick<Transfer, 'kind' | 'amountCents' | 'occurredAt'> &
+  Partial<OfPayment & OfPayout> & {
+    debitId: number
+    creditId: number
+    debitNet: Cents
+    creditNet: Cents
+    recordedAt: Date
+  }
 
 const LINE_COLUMNS: Columns<Line> = {
   kind: ['text', ({ kind }) => kind],
@@ -121,10 +132,11 @@ const LINE_COLUMNS: Columns<Line> = {
   amount_cents: ['bigint', ({ amountCents }) => amountCents],
   debit_net: ['bigint', ({ debitNet }) => debitNet],
   credit_net: ['bigint', ({ creditNet }) => creditNet],
-  payment_id: ['uuid', ({ paymentId }) => paymentId],
-  charge_id: ['uuid', ({ chargeId }) => chargeId],
+  payment_id: ['uuid', ({ paymentId }) => paymentId ?? null],
+  charge_id: ['uuid', ({ chargeId }) => chargeId ?? null],
   refund_id: ['uuid', ({ refundId }) => refundId ?? null],
   exception_id: ['uuid', ({ exceptionId }) => exceptionId ?? null],
+  payout_id: ['uuid', ({ payoutId }) => payoutId ?? null],
   occurred_at: ['timestamptz', ({ occurredAt }) => occurredAt],
   recorded_at: ['timestamptz', ({ recordedAt }) => recordedAt],
 }
@@ -168,6 +180,23 @@ export async function holdBalances(tx: Tx, keys: LedgerKey[]): Promise<(key: Led
   }
 }
 
+/** Locks the accounts of the movements too. Refuses when the account holds less than is needed. */
+export async function requireBalance(
+  tx: Tx,
+  account: LedgerKey,
+  neededCents: Cents,
+  movements: Movement[],
+): Promise<void> {
+  const held = await holdBalances(
+    tx,
+    movements.flatMap(({ debit, credit }) => [debit, credit]),
+  )
+  const balanceCents = held(account)
+  if (balanceCents >= neededCents) return
+  const text = `Balance is too small: it is ${balanceCents} cents, and ${neededCents} are needed`
+  throw new Fault('balance_too_small', text, { details: { balanceCents, neededCents } })
+}
+
 /** Every account holder has one from the start, so that posting never has to create it. */
 export async function makeBalanceAccount(tx: Tx, accountId: string): Promise<void> {
   await insertLedgerAccount(tx, { kind: 'balance', accountId })
@@ -175,13 +204,15 @@ export async function makeBalanceAccount(tx: Tx, accountId: string): Promise<voi
 
 const FIND_LEDGER_IDS = `
   select id, concat(kind, ' ', account_id, provider) as text from ledger_accounts
-  where (kind = 'balance' and account_id = any($1)) or (kind = 'cash' and provider = any($2)) or kind = any($3)`
+  where (kind = 'balance' and account_id = any($1)) or (kind = 'reserved' and account_id = any($2))
+    or (kind = 'cash' and provider = any($3)) or kind = any($4)`
 
 async function ledgerIds(tx: Tx, keys: LedgerKey[]): Promise<(key: LedgerKey) => number> {
   const rows = await tx.rows<{ id: number; text: string }>(FIND_LEDGER_IDS, [
     keys.flatMap((key) => (key.kind === 'balance' ? key.accountId : [])),
+    keys.flatMap((key) => (key.kind === 'reserved' ? key.accountId : [])),
     keys.flatMap((key) => (key.kind === 'cash' ? key.provider : [])),
-    keys.flatMap(({ kind }) => (kind === 'balance' || kind === 'cash' ? [] : kind)),
+    keys.flatMap((key) => ('accountId' in key || 'provider' in key ? [] : key.kind)),
   ])
   const ids = new Map(rows.map(({ id, text }) => [text, id]))
   const missing = keys.filter((key) => !ids.has(keyText(key)))
@@ -190,8 +221,8 @@ async function ledgerIds(tx: Tx, keys: LedgerKey[]): Promise<(key: LedgerKey) =>
 }
 
 /**
- * The first payment of a provider makes its accounts. In sorted order, because a transaction waits for a row that
- * another one is just creating, as for a lock.
+ * The first payment of a provider makes its accounts, and the first payout those of payouts. In sorted order, because a
+ * transaction waits for a row that another one is just creating, as for a lock.
  */
 export async function makeLedgerAccounts(tx: Tx, keys: LedgerKey[]): Promise<Map<string, number>> {
   const ids = new Map<string, number>()
@@ -202,7 +233,7 @@ export async function makeLedgerAccounts(tx: Tx, keys: LedgerKey[]): Promise<Map
 }
 
 async function insertLedgerAccount(tx: Tx, key: LedgerKey): Promise<number> {
-  const params = [key.kind, key.kind === 'balance' ? key.accountId : null, key.kind === 'cash' ? key.provider : null]
+  const params = [key.kind, 'accountId' in key ? key.accountId : null, 'provider' in key ? key.provider : null]
   await tx.run(
     `with made as (
        insert into ledger_accounts (kind, account_id, provider) values ($1, $2, $3)
@@ -220,6 +251,6 @@ async function insertLedgerAccount(tx: Tx, key: LedgerKey): Promise<number> {
 }
 
 function keyText(key: LedgerKey): string {
-  if (key.kind === 'balance') return `balance ${key.accountId}`
-  return key.kind === 'cash' ? `cash ${key.provider}` : `${key.kind} `
+  if ('accountId' in key) return `${key.kind} ${key.accountId}`
+  return 'provider' in key ? `${key.kind} ${key.provider}` : `${key.kind} `
 }

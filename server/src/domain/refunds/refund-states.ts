@@ -1,4 +1,3 @@
-import { Fault } from '../../base/fault.ts'
 import { newHexId } from '../../base/ids.ts'
 import type { Cents } from '../../base/money.ts'
 import { insertRow } from '../../db/insert-rows.ts'
@@ -8,7 +7,7 @@ import { hexId } from '../../db/sql-values.ts'
 import type { Idempotency } from '../deposits/intents.ts'
 import { markRefunded, openRefundException, reopenException } from '../exceptions/exception-states.ts'
 import { tellReleased } from '../deposits/held-events.ts'
-import { holdBalances, postTransfers, type LedgerKey, type Movement } from '../ledger/ledger.ts'
+import { postTransfers, requireBalance, type LedgerKey, type Movement } from '../ledger/ledger.ts'
 import { recordRefunded, recordRefundFailed } from './refund-events.ts'
 
 export type RefundStatus = 'PROCESSING' | 'DONE' | 'FAILED'
@@ -93,23 +92,6 @@ export async function reserveRefund(tx: Tx, now: Date, actor: Actor, wanted: New
   await requireBalance(tx, source, amountCents - feeReturnedCents, movements)
   await post(tx, now, refund, movements)
   return refund
-}
-
-/** Locks the accounts of the movements too. Refuses when the account holds less than is needed. */
-export async function requireBalance(
-  tx: Tx,
-  account: LedgerKey,
-  neededCents: Cents,
-  movements: Movement[],
-): Promise<void> {
-  const held = await holdBalances(
-    tx,
-    movements.flatMap(({ debit, credit }) => [debit, credit]),
-  )
-  const balanceCents = held(account)
-  if (balanceCents >= neededCents) return
-  const text = `Balance is too small: it is ${balanceCents} cents, and ${neededCents} are needed`
-  throw new Fault('balance_too_small', text, { details: { balanceCents, neededCents } })
 }
 
 export type RefundEnd = { status: 'done' } | { status: 'failed'; failure: string | null }

@@ -19,10 +19,10 @@ import { cancelDeposit } from '../deposits/query-deposit.ts'
 import { tellReleased } from '../deposits/held-events.ts'
 import { findPaid, lockForPayments, transactOrders } from '../deposits/order-locks.ts'
 import { completeFromSuspense } from '../deposits/settle.ts'
-import { postTransfers, type LedgerKey, type Movement, type Transfer } from '../ledger/ledger.ts'
+import { postTransfers, requireBalance, type LedgerKey, type Movement, type Transfer } from '../ledger/ledger.ts'
 import { providerNamed } from '../ports/provider.ts'
 import { findException, type Exception, type ExceptionKind } from './exceptions.ts'
-import { requireBalance, reserveRefund, type Refund } from './refund-states.ts'
+import { reserveRefund, type Refund } from './refund-states.ts'
 import { refundLease, runRefund } from './run-refund.ts'
 
 /** A decision is final. A charge that is to be closed is closed first: if that fails, nothing is resolved. */

@@ -1,5 +1,5 @@
 import { query, queryOne } from '../../db/tx.ts'
-import { CREDITS, DEBITS } from '../ledger/account-statement.ts'
+import { CREDITS, DEBITS, heldFor } from '../ledger/account-statement.ts'
 import type { Core } from '../core/core.ts'
 
 // Everything that is stored about an account and the person behind it, with the names of the schema. Left out are
@@ -51,6 +51,10 @@ const LISTS: Record<string, List> = {
      left join charges c on c.id = x.charge_id
      where coalesce(x.account_id, p.account_id, c.account_id) = $1`,
   ),
+  payouts: byUuid(
+    `select id, to_jsonb(t) - '{account_id,request_hash,requested_by,ended_by}'::text[] as row from payouts t
+     where account_id = $1`,
+  ),
   transfers: byNumber(`${side('credit', CREDITS)} union all ${side('debit', DEBITS)}`),
   events: byUuid(`select id, to_jsonb(t) - '{account_id,seal}'::text[] as row from events t where account_id = $1`),
   audit_log: byNumber(
@@ -64,8 +68,7 @@ export async function* exportAccount(core: Core, accountId: string): AsyncGenera
     core.pool,
     `select jsonb_build_object('exported_at', $2::timestamptz,
        'account', to_jsonb(a) - '{user_id,user_kind}'::text[], 'user', to_jsonb(u) - 'kind',
-       'balance_cents', (select b.credits_cents - b.debits_cents from ledger_accounts l
-         join ledger_balances b on b.ledger_account_id = l.id where l.kind = 'balance' and l.account_id = a.id)
+       'balance_cents', ${heldFor('a.id', 'balance', 'reserved')}, 'reserved_cents', ${heldFor('a.id', 'reserved')}
      )::text as head from accounts a join users u on u.id = a.user_id where a.id = $1`,
     [accountId, core.now()],
   )

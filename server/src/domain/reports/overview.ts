@@ -1,6 +1,6 @@
 import type { Cents } from '../../base/money.ts'
 import { query, queryOne } from '../../db/tx.ts'
-import { CREDITS, readBalance } from '../ledger/account-statement.ts'
+import { CREDITS, readBalance, type Balance } from '../ledger/account-statement.ts'
 import { listDeposits, type Deposit } from './list-deposits.ts'
 import { listClosings, type Closing } from '../reconciliation/closings.ts'
 import { dayOf, daysUntil, dayStart } from '../core/business-days.ts'
@@ -12,8 +12,7 @@ import type { Context } from '../context.ts'
 
 // The first page of the dashboard: how deposits go, and what needs attention.
 
-export type Overview = {
-  balanceCents: Cents
+export type Overview = Balance & {
   ageSeconds: number | null
   today: Counts
   /** What was paid yesterday until the present time of day, to compare today with. */
@@ -56,7 +55,7 @@ const MAX_HELD = 10
 
 export async function readOverview(ctx: Context, accountId: string): Promise<Overview> {
   // One after another: a page open on many screens must not take the connections that settling needs.
-  const { balanceCents } = await readBalance(ctx, accountId)
+  const { balanceCents, availableCents, reservedCents } = await readBalance(ctx, accountId)
   await refreshDailyTotals(ctx, accountId)
   const { result, ageSeconds } = await readReport(ctx, async (core) => ({
     ...(await readPeriods(core, accountId)),
@@ -64,13 +63,14 @@ export async function readOverview(ctx: Context, accountId: string): Promise<Ove
   }))
   const { deposits: latest, held } = await listDeposits(ctx, accountId, { limit: LATEST })
   const attention = await readAttention(ctx, accountId)
-  return { balanceCents, ageSeconds, ...result, latest, held, attention }
+  return { balanceCents, availableCents, reservedCents, ageSeconds, ...result, latest, held, attention }
 }
 
 export type OperatorOverview = {
   ageSeconds: number | null
   accounts: number
   openExceptions: number
+  openPayouts: number
   failingWebhooks: number
   /** By their receiver, or after days of failures. Those that somebody disabled are left out. */
   disabledWebhooks: number
@@ -93,6 +93,7 @@ async function readSums(core: Core): Promise<Omit<OperatorOverview, 'ageSeconds'
     core.pool,
     `select (select count(*) from accounts) as accounts,
        (select count(*) from exceptions where resolved_at is null) as "openExceptions",
+       (select count(*) from payouts where status = 'REQUESTED') as "openPayouts",
        (select count(*) from webhooks
         where failing_since is not null and disabled_at is null and deleted_at is null) as "failingWebhooks",
        (select count(*) from webhooks where disabled_at is not null and deleted_at is null

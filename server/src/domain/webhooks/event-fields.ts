@@ -12,7 +12,10 @@ export type EventField<Facts> = {
 }
 export type EventFields<Facts> = Record<string, EventField<Facts>>
 
-/** With the same value from rows of charges c, payments p and refunds r, and s, the refunds of the charge so far. */
+/**
+ * With the same value from rows of charges c, payments p, refunds r and payouts o, and s, the refunds of the charge so
+ * far.
+ */
 export type FieldsInSql<Facts> = Record<string, EventField<Facts> & { sql: string }>
 
 export type EventCharge = { id: string; paymentLinkId: string; externalId: string | null }
@@ -41,9 +44,9 @@ export const METADATA: FieldsInSql<{ charge: WithMetadata }> = {
   metadata: { valueOf: ({ charge }) => readMetadata(charge.metadata), sql: 'c.metadata::json' },
 }
 
-export function statusField<Status extends string>(status: Status) {
+export function statusField<Status extends string>(status: Status, of = 'charge') {
   return {
-    schema: z.literal(status).meta({ description: 'The status of the charge.' }),
+    schema: z.literal(status).meta({ description: `The status of the ${of}.` }),
     example: status,
     valueOf: () => status,
     sql: `'${status}'::text`,

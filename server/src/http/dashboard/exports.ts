@@ -6,6 +6,7 @@ import { DAY_ZONE, dayOf } from '../../domain/core/business-days.ts'
 import type { Core } from '../../domain/core/core.ts'
 import { creditedCents, type ChargeStatus } from '../../domain/deposits/charge-reads.ts'
 import { NOTHING_HELD, type HeldMoney } from '../../domain/deposits/held-payments.ts'
+import type { PayoutStatus } from '../../domain/payouts/payout-states.ts'
 import { listDeposits, type Deposit } from '../../domain/reports/list-deposits.ts'
 import { readReport, type Report } from '../../domain/reports/read-report.ts'
 import { readStatement, type StatementLine } from '../../domain/ledger/account-statement.ts'
@@ -86,6 +87,14 @@ const LINE_TITLES = {
   fee_kept: 'Tarifa cobrada novamente',
   exception_credited: 'Crédito da equipe do guiche',
   refund_charged: 'Devolução feita pela instituição',
+  payout_reserved: 'Repasse',
+  payout_returned: 'Repasse recusado',
+}
+
+const PAYOUT_TITLES: Record<PayoutStatus, string> = {
+  REQUESTED: 'Pedido',
+  PAID: 'Pago',
+  REJECTED: 'Recusado',
 }
 
 const DEPOSIT_COLUMNS: Columns<Deposit & HeldMoney> = {
@@ -123,6 +132,10 @@ const LINE_COLUMNS: Columns<StatementLine> = {
   chargeId: { title: 'ID do depósito', cell: (line) => plain(line.chargeId) },
   paymentLinkId: { title: 'Link de pagamento', cell: (line) => plain(line.paymentLinkId) },
   refundId: { title: 'ID da devolução', cell: (line) => plain(line.refundId) },
+  payoutId: { title: 'ID do repasse', cell: (line) => plain(line.payoutId) },
+  payoutStatus: { title: 'Situação do repasse', cell: ({ payout }) => word(payout?.status ?? '', PAYOUT_TITLES) },
+  payoutReference: { title: 'Referência bancária', cell: ({ payout }) => text(payout?.reference ?? null) },
+  payoutPaidAt: { title: 'Repasse pago em', cell: ({ payout }) => plain(payout?.paidAt ?? null) },
 }
 
 type Page<Row> = { rows: Row[]; nextCursor: string | null }

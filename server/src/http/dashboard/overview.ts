@@ -18,6 +18,8 @@ export function overviewRoutes(api: Api, ctx: Context): void {
     return {
       success: true as const,
       balance: overview.balanceCents,
+      available: overview.availableCents,
+      reserved: overview.reservedCents,
       today: presentPeriod(overview.today),
       yesterdaySoFar: overview.yesterdaySoFarCents,
       last30: presentPeriod(overview.last30),
@@ -67,6 +69,8 @@ const getOverviewRoute = {
   response: {
     200: response('', {
       balance: cents,
+      available: cents,
+      reserved: cents,
       today: periodSchema,
       yesterdaySoFar: cents,
       last30: periodSchema,
@@ -83,6 +87,7 @@ const getOperatorOverviewRoute = {
     200: response('', {
       accounts: z.int(),
       openExceptions: z.int(),
+      openPayouts: z.int(),
       failingWebhooks: z.int(),
       disabledWebhooks: z.int(),
       suspenseCents: cents,

@@ -25,6 +25,7 @@ export async function describeRoutes(app: FastifyInstance): Promise<void> {
         { name: 'Deposits', description: 'Create deposits and follow them.' },
         { name: 'Orders', description: 'Ask for the deposit of an order, by your own reference.' },
         { name: 'Refunds', description: 'Return deposits to their payers, whole or in part.' },
+        { name: 'Payouts', description: 'Ask the operator to pay out a part of the balance.' },
         { name: 'Balance', description: 'Read the balance of the account and every line behind it.' },
         { name: 'Webhooks', description: 'Manage the URLs that events are sent to.' },
         { name: 'Events', description: 'Read events and their deliveries, and send them again.' },

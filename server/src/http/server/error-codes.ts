@@ -53,6 +53,8 @@ const DOMAIN_ERRORS: Record<FaultCode, Meaning> = {
   already_refunded: [409, 'Nothing is left to refund.'],
   refund_too_large: [409, 'The value is more than is left to refund.'],
   balance_too_small: [409, 'The balance does not cover the amount.'],
+  payout_limit: [409, 'The account has as many payouts that are REQUESTED as it can have.'],
+  payout_ended: [409, 'The payout is already PAID or REJECTED. The text says how.'],
   refund_ended: [409, 'The refund has ended.'],
   refund_not_sent: [409, 'The refund was never sent to the provider, so it can only be ended as failed.'],
   refund_in_progress: [409, 'The provider may still make this refund. End it later.'],

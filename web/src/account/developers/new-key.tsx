@@ -32,6 +32,17 @@ const useTexts = translations({
       label: ['Ver eventos', 'View events'],
       hint: ['Ler e acompanhar o histórico da conta.', 'Read and follow the history of the account.'],
     },
+    'payouts:write': {
+      label: ['Pedir repasses', 'Ask for payouts'],
+      hint: [
+        'Pedir à equipe do guiche que pague uma parte do saldo.',
+        'Ask the guiche team to pay out a part of the balance.',
+      ],
+    },
+    'payouts:read': {
+      label: ['Ver repasses', 'View payouts'],
+      hint: ['Ver os repasses pedidos, pagos e recusados.', 'See payouts that were requested, paid and rejected.'],
+    },
     'webhooks:write': {
       label: ['Gerenciar webhooks', 'Manage webhooks'],
       hint: ['Configurar webhooks e reenviar eventos.', 'Configure webhooks and resend events.'],
