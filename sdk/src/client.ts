@@ -1,6 +1,7 @@
 import { makeBalance, type Balance } from './balance.ts'
 import { makeDeposits, type Deposits } from './deposits.ts'
 import { makeCall, makeOpen, type Call, type GuicheOptions } from './http.ts'
+import { makePayouts, type Payouts } from './payouts.ts'
 import { makeRefunds, type Refunds } from './refunds.ts'
 import { makeSentEvents, type SentEvents } from './sent-events.ts'
 import { makeWebhooks, type Webhooks } from './webhooks.ts'
@@ -14,9 +15,11 @@ export type {
   GetStatementQuery,
   ListDepositsQuery,
   ListEventsQuery,
+  ListPayoutsQuery,
   ListRefundsQuery,
   Operations,
   RefundDepositBody,
+  RequestPayoutBody,
   ResendEventBody,
   ResendEventsBody,
   RotateWebhookSecretBody,
@@ -41,6 +44,7 @@ export type {
   FullDeposit,
   HeldPayment,
   NewCharge,
+  Payout,
   Refund,
   StatementLine,
   Webhook,
@@ -62,6 +66,7 @@ export type { WaitOptions } from './wait.ts'
 export type Guiche = {
   deposits: Deposits
   refunds: Refunds
+  payouts: Payouts
   balance: Balance
   webhooks: Webhooks
   events: SentEvents
@@ -81,6 +86,7 @@ export function makeGuiche(options: GuicheOptions): Guiche {
   return {
     deposits: makeDeposits(call, makeOpen(options)),
     refunds: makeRefunds(call),
+    payouts: makePayouts(call),
     balance: makeBalance(call),
     webhooks: makeWebhooks(call),
     events: makeSentEvents(call),

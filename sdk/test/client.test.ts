@@ -260,6 +260,19 @@ test('a refund whose answer is lost is made once', async () => {
   expect(await catchError(guiche.refunds.create(paymentLinkId))).toMatchObject({ code: 'already_refunded' })
 })
 
+test('a payout whose answer is lost is asked for once', async () => {
+  await paidDeposit(50_00)
+  const before = await guiche.balance.get()
+  const proxy = await startProxy(url)
+  proxy.loseAnswers(1)
+  const payout = await clientOf({ url: proxy.url }).payouts.create({ value: 20_00, note: 'March' })
+  expect(payout).toMatchObject({ value: 20_00, status: 'REQUESTED', replayed: true })
+  expect(await guiche.payouts.get(payout.id)).toMatchObject({ id: payout.id, note: 'March' })
+  expect(await collect(guiche.payouts.list({ status: 'REQUESTED' }))).toMatchObject([{ id: payout.id }])
+  const { balance, available, reserved } = await guiche.balance.get()
+  expect([balance, available, reserved]).toEqual([before.balance, before.available - 20_00, before.reserved + 20_00])
+})
+
 describe('webhooks', () => {
   async function createWebhook() {
     const received: { id: string; body: string; headers: IncomingHttpHeaders }[] = []

@@ -23,6 +23,7 @@ import { listenCommand } from './listen.ts'
 import { migrateCommand } from './migrate.ts'
 import { openapiCommand } from './openapi.ts'
 import { operatorCommands } from './operator.ts'
+import { payoutCommands } from './payouts.ts'
 import { payCommand } from './pay.ts'
 import { reconcileCommand } from './reconcile.ts'
 import { refundCommands } from './refund.ts'
@@ -115,6 +116,7 @@ A first deposit:
   listenCommand(program, terminal)
   refundCommands(program, terminal)
   exceptionCommands(program, terminal)
+  payoutCommands(program, terminal)
   depositCommands(program, terminal)
   balanceCommand(program, terminal)
   payCommand(program, terminal)
