@@ -17,6 +17,7 @@ export async function makeHistory({ service, bank, api, db }) {
     await sleep(1_100) // so that the webhooks exist before the next event
     await makeDeposits({ call, bank, db, service, victim, eve })
     await makeRefunds({ call, bank, db, service, victim })
+    await makePayouts({ call, service, victim })
     await makeExceptions({ call, bank, db, service, victim })
     const open = { value: 5000, description: 'order' }
     await call(victim, 'POST', '/api/deposit', { body: { ...open, externalId: 'open-1' }, key: 'key-open-1' })
@@ -102,6 +103,14 @@ async function makeRefunds({ call, bank, db, service, victim }) {
   const [first, second] = await db.exceptions('foreign_refund')
   await resolve(service, first, '--charge-account')
   await resolve(service, second, '--write-off')
+}
+
+async function makePayouts({ call, service, victim }) {
+  const ask = async (value) =>
+    (await call(victim, 'POST', '/api/payouts', { body: { value, note: 'March' }, key: `payout-${value}` })).payout.id
+  await run(service, 'payouts', 'pay', await ask(300), '--reference', 'E1')
+  await run(service, 'payouts', 'reject', await ask(200), '--reason', 'no')
+  await ask(100)
 }
 
 async function makeExceptions({ call, bank, db, service, victim }) {
