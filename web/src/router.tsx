@@ -113,6 +113,7 @@ const tree = root.addChildren([
       page(account, '/deposits', lazy(() => import('./account/deposits/deposits-page.tsx'), 'DepositsPage'), [icons.DepositIcon, 'Depósitos', 'Deposits']),
       page(account, '/deposits/$paymentLinkId', lazy(() => import('./account/deposits/deposit-page.tsx'), 'DepositPage')),
       page(account, '/statement', lazy(() => import('./account/statement/statement-page.tsx'), 'StatementPage'), [icons.StatementIcon, 'Extrato', 'Statement']),
+      page(account, '/payouts', lazy(() => import('./account/payouts/payouts-page.tsx'), 'PayoutsPage'), [icons.PayoutIcon, 'Repasses', 'Payouts']),
       // One page with tabs: the rest of the path names the tab.
       page(account, '/developers', DevelopersPage, [icons.CodeIcon, 'API e webhooks', 'API and webhooks', 'API']),
       page(account, '/developers/$', DevelopersPage),
@@ -123,6 +124,7 @@ const tree = root.addChildren([
       page(operator, '/operator/accounts/$accountId', lazy(() => import('./operator/accounts/account-page.tsx'), 'AccountPage')),
       page(operator, '/operator/exceptions', lazy(() => import('./operator/exceptions/exceptions-page.tsx'), 'ExceptionsPage'), [icons.WarningIcon, 'Exceções', 'Exceptions']),
       page(operator, '/operator/exceptions/$exceptionId', lazy(() => import('./operator/exceptions/exception-page.tsx'), 'ExceptionPage')),
+      page(operator, '/operator/payouts', lazy(() => import('./operator/payouts/payouts-page.tsx'), 'OperatorPayoutsPage'), [icons.PayoutIcon, 'Repasses', 'Payouts']),
       page(operator, '/operator/reconciliation', lazy(() => import('./operator/reconciliation/reconciliation-page.tsx'), 'ReconciliationPage'), [icons.ScalesIcon, 'Conciliação', 'Reconciliation']),
       page(operator, '/operator/reconciliation/$day', lazy(() => import('./operator/reconciliation/closing-page.tsx'), 'ClosingPage')),
       page(operator, '/operator/providers', lazy(() => import('./operator/providers/providers-page.tsx'), 'ProvidersPage'), [icons.BankIcon, 'Provedores', 'Providers']),

@@ -21,6 +21,9 @@ const useTexts = translations({
   PROCESSING: ['Em andamento', 'Processing'],
   DONE: ['Concluída', 'Succeeded'],
   FAILED: ['Falhou', 'Failed'],
+  REQUESTED: ['Pedido', 'Requested'],
+  PAID: ['Pago', 'Paid'],
+  REJECTED: ['Recusado', 'Rejected'],
   charge: {
     COMPLETED: ['Paga', 'Paid'],
     EXPIRED: ['Expirada', 'Expired'],
@@ -37,6 +40,9 @@ const STATUS_TONES = {
   PROCESSING: 'wait',
   DONE: 'good',
   FAILED: 'bad',
+  REQUESTED: 'wait',
+  PAID: 'good',
+  REJECTED: 'bad',
 } as const
 
 export function Status({ status }: { status: keyof typeof STATUS_TONES }) {

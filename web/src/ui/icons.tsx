@@ -80,6 +80,7 @@ export const SearchIcon = icon(
 )
 export const FilterIcon = icon('M4 7h16M7 12h10M10 17h4')
 export const DownloadIcon = icon('M12 4v11m0 0 4-4m-4 4-4-4M5 20h14')
+export const PayoutIcon = icon('M12 15V4m0 0 4 4m-4-4-4 4M5 20h14')
 export const RefreshIcon = icon('M19.5 12a7.5 7.5 0 1 1-2.2-5.3L20 9.4M20 4.5v4.9h-4.9')
 export const ExternalIcon = icon(
   'M14 4.5h5.5V10M19 5l-8 8m-1-7H6A1.5 1.5 0 0 0 4.5 7.5V18A1.5 1.5 0 0 0 6 19.5h10.5A1.5 1.5 0 0 0 18 18v-4',

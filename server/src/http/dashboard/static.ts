@@ -25,6 +25,7 @@ const PAGES = [
   '/developers',
   '/developers/*',
   '/statement',
+  '/payouts',
   '/guide',
   '/settings',
   '/operator',

@@ -1,3 +1,4 @@
+import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { useFormat } from '../../base/format.ts'
 import { translations, useLanguage } from '../../base/language.ts'
@@ -9,8 +10,10 @@ import { Money } from '../../ui/data/values.tsx'
 type PeriodName = { readonly than: string; readonly during: string }
 
 const useTexts = translations({
-  balance: ['Saldo', 'Balance'],
-  balanceNote: ['Depósitos pagos, menos tarifas e devoluções', 'Paid deposits minus fees and refunds'],
+  available: ['Saldo disponível', 'Available balance'],
+  availableNote: ['Para devoluções e repasses', 'For refunds and payouts'],
+  reserved: (money: string) => [`Mais ${money} reservados para repasses`, `Plus ${money} reserved for payouts`],
+  payouts: ['Ver repasses', 'View payouts'],
   today: ['Recebido hoje', 'Received today'],
   last30: ['Recebido nos últimos 30 dias', 'Received in the last 30 days'],
   more: (change: string, than: string) => [`${change} acima ${than}`, `${change} more than ${than}`],
@@ -31,15 +34,23 @@ const useTexts = translations({
 
 export function Figures({ overview }: { overview: Overview | undefined }) {
   const t = useTexts()
+  const { money } = useFormat()
   return (
     <div className="grid gap-4 sm:grid-cols-2 lg:grid-cols-[1.15fr_1fr_1fr]">
       <Tile
         className="sm:max-lg:col-span-2"
-        label={t.balance}
-        value={overview && <Money cents={overview.balance} />}
+        label={t.available}
+        value={overview && <Money cents={overview.available} />}
         isLarge
       >
-        <p className={NOTE}>{t.balanceNote}</p>
+        <p className={NOTE}>
+          {overview && overview.reserved > 0 ? t.reserved(money(overview.reserved)) : t.availableNote}
+        </p>
+        <p className={NOTE}>
+          <Link to="/payouts" className="link font-medium">
+            {t.payouts}
+          </Link>
+        </p>
       </Tile>
       <PeriodTile label={t.today} now={overview?.today} before={overview?.yesterdaySoFar} name={t.yesterday} />
       <PeriodTile label={t.last30} now={overview?.last30} before={overview?.previous30.paidValue} name={t.previous} />

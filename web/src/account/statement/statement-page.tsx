@@ -1,9 +1,11 @@
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { endOfDayIso, startOfDayIso } from '../../base/dates.ts'
+import { useFormat } from '../../base/format.ts'
 import { translations } from '../../base/language.ts'
 import { useCursorList, useFilters, useGet } from '../../base/queries.ts'
 import type { StatementLine } from '../../contract/types.ts'
+import { useStatusText } from '../../ui/badge.tsx'
 import { ExportMenu } from '../../ui/data/export-menu.tsx'
 import { DateRangeFilter, TimeZone } from '../../ui/data/filter-bar.tsx'
 import { CardLines, Table, type Column } from '../../ui/data/table.tsx'
@@ -15,10 +17,12 @@ import { periodDays, PERIODS, type Period } from './periods.ts'
 const useTexts = translations({
   title: ['Extrato', 'Statement'],
   text: [
-    'Tudo o que entrou ou saiu do seu saldo, na ordem de lançamento.',
-    'Everything that entered or left your balance, in booking order.',
+    'Tudo o que entrou ou saiu do seu saldo disponível, na ordem de lançamento.',
+    'Everything that entered or left your available balance, in booking order.',
   ],
-  balance: ['Saldo atual', 'Current balance'],
+  available: ['Disponível agora', 'Available now'],
+  reserved: (money: string) => [`${money} reservados para repasses`, `${money} reserved for payouts`],
+  payouts: ['Ver repasses', 'View payouts'],
   period: ['Período', 'Period'],
   periods: {
     today: ['Hoje', 'Today'],
@@ -44,6 +48,8 @@ const useTexts = translations({
     fee_kept: ['Tarifa cobrada de novo: devolução falhou', 'Fee charged again: refund failed'],
     matched_deposit: ['Depósito liberado pela equipe do guiche', 'Deposit released by the guiche team'],
     exception_credited: ['Crédito feito pela equipe do guiche', 'Credited by the guiche team'],
+    payout_reserved: ['Repasse', 'Payout'],
+    payout_returned: ['Repasse recusado: valor de volta', 'Payout rejected: amount returned'],
     refund_charged: ['Devolução feita pelo provedor de pagamento', 'Refund made at the payment provider'],
   },
 })
@@ -108,12 +114,13 @@ export function StatementPage() {
 
 function Balance() {
   const t = useTexts()
-  const balance = useGet<{ balance: number }>(['balance'], '/balance', {
+  const { money } = useFormat()
+  const balance = useGet<{ available: number; reserved: number }>(['balance'], '/balance', {
     refetchInterval: REFRESH_MS,
   })
   // Shows no error text, because the list below has it.
   const value = balance.data ? (
-    <Money cents={balance.data.balance} />
+    <Money cents={balance.data.available} />
   ) : balance.error ? (
     '—'
   ) : (
@@ -121,7 +128,16 @@ function Balance() {
   )
   return (
     <Card>
-      <Figure label={t.balance} value={value} />
+      <div className="flex flex-wrap items-end justify-between gap-x-6 gap-y-2">
+        <Figure
+          label={t.available}
+          value={value}
+          note={balance.data && balance.data.reserved > 0 ? t.reserved(money(balance.data.reserved)) : ''}
+        />
+        <Link to="/payouts" className="link inline-flex min-h-9 items-center font-medium">
+          {t.payouts}
+        </Link>
+      </div>
     </Card>
   )
 }
@@ -155,20 +171,31 @@ function useLineColumns(): Column<StatementLine>[] {
   ]
 }
 
-function Entry({ line: { kind, paymentLinkId } }: { line: StatementLine }) {
+function Entry({ line: { kind, paymentLinkId, payout } }: { line: StatementLine }) {
   const kinds: Record<string, string> = useTexts().kinds
+  const { day } = useFormat()
+  const statusText = useStatusText()
   const text = kinds[kind] ?? kind
+  if (payout !== null) {
+    const state = [statusText(payout.status), payout.paidAt && day(payout.paidAt), payout.reference]
+    return (
+      <span className="block">
+        <Link to="/payouts" className={ENTRY}>
+          {text}
+        </Link>
+        <span className="block truncate text-sm text-soft">{state.filter(Boolean).join(' · ')}</span>
+      </span>
+    )
+  }
   if (paymentLinkId === null) return text
   return (
-    <Link
-      to="/deposits/$paymentLinkId"
-      params={{ paymentLinkId }}
-      className="font-medium underline decoration-line decoration-2 underline-offset-4 hover:decoration-current"
-    >
+    <Link to="/deposits/$paymentLinkId" params={{ paymentLinkId }} className={ENTRY}>
       {text}
     </Link>
   )
 }
+
+const ENTRY = 'font-medium underline decoration-line decoration-2 underline-offset-4 hover:decoration-current'
 
 function Amount({ line: { amount } }: { line: StatementLine }) {
   return <Money cents={amount} sign className={`font-medium ${amount > 0 ? 'text-good' : ''}`} />

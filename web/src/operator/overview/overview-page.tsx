@@ -26,6 +26,11 @@ const useTexts = translations({
     'Pagamentos que não quitaram uma cobrança, ou devoluções externas.',
     'Payments that did not complete a charge, or external refunds.',
   ],
+  payouts: (count: string) => [
+    count === '1' ? '1 repasse em aberto' : `${count} repasses em aberto`,
+    count === '1' ? '1 open payout' : `${count} open payouts`,
+  ],
+  payoutsText: ['Pague pelo banco e registre, ou recuse.', 'Pay from your bank and record it, or reject.'],
   missing: (amount: string) => [`${amount} devolvidos fora do guiche`, `${amount} refunded outside guiche`],
   missingText: ['Falta decidir quem assume o valor.', 'It is not yet decided who covers the amount.'],
   closing: (count: string, day: string) => [
@@ -140,10 +145,11 @@ type AttentionItem = { to: string; title: string; text: string }
 function useAttentionItems(): (overview: OperatorOverview) => AttentionItem[] {
   const t = useTexts()
   const { money, count, day } = useFormat()
-  return ({ openExceptions, missingCents, lastClosing, providers, failingWebhooks, disabledWebhooks }) => {
+  return ({ openExceptions, openPayouts, missingCents, lastClosing, providers, failingWebhooks, disabledWebhooks }) => {
     const items: AttentionItem[] = []
     const add = (to: string, title: string, text: string) => items.push({ to, title, text })
     if (openExceptions > 0) add('/operator/exceptions', t.exceptions(count(openExceptions)), t.exceptionsText)
+    if (openPayouts > 0) add('/operator/payouts', t.payouts(count(openPayouts)), t.payoutsText)
     if (missingCents > 0) add('/operator/exceptions?kind=foreign_refund', t.missing(money(missingCents)), t.missingText)
     if (lastClosing && lastClosing.differenceCount > 0) {
       const title = t.closing(count(lastClosing.differenceCount), day(lastClosing.day))
