@@ -14,7 +14,9 @@ import type {
   Exception,
   FullDeposit,
   NewCharge,
+  OperatorPayout,
   OperatorRefund,
+  Payout,
   ProviderHealth,
   Refund,
   StatementLine,
@@ -33,6 +35,9 @@ export const OPERATIONS = {
   getOrder: ['GET', '/api/orders/{externalId}'],
   refundDeposit: ['POST', '/api/deposit/{paymentLinkId}/refund', 'key'],
   listRefunds: ['GET', '/api/deposit/{paymentLinkId}/refunds'],
+  requestPayout: ['POST', '/api/payouts', 'key'],
+  listPayouts: ['GET', '/api/payouts'],
+  getPayout: ['GET', '/api/payouts/{payoutId}'],
   getBalance: ['GET', '/api/balance'],
   getStatement: ['GET', '/api/statement'],
   listWebhooks: ['GET', '/api/webhooks'],
@@ -60,6 +65,10 @@ export const OPERATIONS = {
   listAllRefunds: ['GET', '/api/operator/refunds'],
   refundAnyDeposit: ['POST', '/api/operator/deposits/{paymentLinkId}/refund', 'key'],
   endRefund: ['POST', '/api/operator/refunds/{refundId}/end'],
+  listAllPayouts: ['GET', '/api/operator/payouts'],
+  requestPayoutFor: ['POST', '/api/operator/payouts', 'key'],
+  payPayout: ['POST', '/api/operator/payouts/{payoutId}/pay'],
+  rejectPayout: ['POST', '/api/operator/payouts/{payoutId}/reject'],
   listClosings: ['GET', '/api/operator/closings'],
   reconcile: ['POST', '/api/operator/reconcile'],
   listAuditLog: ['GET', '/api/operator/audit-log'],
@@ -141,11 +150,38 @@ export type Operations = {
       nextCursor: string | null
     }
   }
+  /** Ask for a payout. */
+  requestPayout: {
+    body: RequestPayoutBody
+    answer: {
+      payout: Payout
+    }
+  }
+  /** List payouts. */
+  listPayouts: {
+    query?: ListPayoutsQuery
+    answer: {
+      payouts: Payout[]
+      /** Send it as `cursor` to get the next page. Null on the last page. */
+      nextCursor: string | null
+    }
+  }
+  /** Get a payout. */
+  getPayout: {
+    path: { payoutId: string }
+    answer: {
+      payout: Payout
+    }
+  }
   /** Get the balance. */
   getBalance: {
     answer: {
-      /** In cents. */
+      /** What you are owed, in cents: `available` and `reserved`. */
       balance: number
+      /** What you can refund or ask to be paid out, in cents. */
+      available: number
+      /** What is set aside for payouts that are REQUESTED, in cents. */
+      reserved: number
       currency: 'BRL'
     }
   }
@@ -372,6 +408,38 @@ export type Operations = {
       refund: OperatorRefund
     }
   }
+  /** List payouts of all accounts. */
+  listAllPayouts: {
+    query?: ListAllPayoutsQuery
+    answer: {
+      payouts: OperatorPayout[]
+      /** Send it as `cursor` to get the next page. Null on the last page. */
+      nextCursor: string | null
+    }
+  }
+  /** Ask for a payout of an account. */
+  requestPayoutFor: {
+    body: RequestPayoutForBody
+    answer: {
+      payout: OperatorPayout
+    }
+  }
+  /** Mark a payout as PAID. */
+  payPayout: {
+    path: { payoutId: string }
+    body: PayPayoutBody
+    answer: {
+      payout: OperatorPayout
+    }
+  }
+  /** Reject a payout. */
+  rejectPayout: {
+    path: { payoutId: string }
+    body: RejectPayoutBody
+    answer: {
+      payout: OperatorPayout
+    }
+  }
   /** List closings. */
   listClosings: {
     query?: ListClosingsQuery
@@ -478,6 +546,26 @@ export type ListRefundsQuery = {
   limit?: number
 }
 
+export type RequestPayoutBody = {
+  /** How much to pay out, in cents. */
+  value: number
+  /** A note, which account holder and operator both see. */
+  note?: string | null
+}
+
+export type ListPayoutsQuery = {
+  /** Only payouts with this status. */
+  status?: 'REQUESTED' | 'PAID' | 'REJECTED'
+  /** Only items from this time on (inclusive). */
+  from?: string
+  /** Only items before this time (exclusive). */
+  to?: string
+  /** The `nextCursor` of the previous page. */
+  cursor?: string
+  /** Maximum number of items. */
+  limit?: number
+}
+
 export type GetStatementQuery = {
   /** Only items from this time on (inclusive). */
   from?: string
@@ -503,6 +591,8 @@ export type CreateWebhookBody = {
     | 'DEPOSIT_RELEASED'
     | 'DEPOSIT_REFUNDED'
     | 'REFUND_FAILED'
+    | 'PAYOUT_PAID'
+    | 'PAYOUT_REJECTED'
     | 'WEBHOOK_DISABLED'
     | 'KEY_CREATED'
     | 'KEY_REVOKED'
@@ -522,6 +612,8 @@ export type UpdateWebhookBody = {
     | 'DEPOSIT_RELEASED'
     | 'DEPOSIT_REFUNDED'
     | 'REFUND_FAILED'
+    | 'PAYOUT_PAID'
+    | 'PAYOUT_REJECTED'
     | 'WEBHOOK_DISABLED'
     | 'KEY_CREATED'
     | 'KEY_REVOKED'
@@ -547,6 +639,8 @@ export type ListEventsQuery = {
     | 'DEPOSIT_RELEASED'
     | 'DEPOSIT_REFUNDED'
     | 'REFUND_FAILED'
+    | 'PAYOUT_PAID'
+    | 'PAYOUT_REJECTED'
     | 'WEBHOOK_DISABLED'
     | 'KEY_CREATED'
     | 'KEY_REVOKED'
@@ -717,6 +811,41 @@ export type EndRefundBody = {
    * where it came from.
    */
   outcome: 'done' | 'failed'
+  /** Why you do this. Kept in the audit log. */
+  reason: string
+}
+
+export type ListAllPayoutsQuery = {
+  /** Only payouts with this status. */
+  status?: 'REQUESTED' | 'PAID' | 'REJECTED'
+  /** Only items from this time on (inclusive). */
+  from?: string
+  /** Only items before this time (exclusive). */
+  to?: string
+  /** The `nextCursor` of the previous page. */
+  cursor?: string
+  /** Maximum number of items. */
+  limit?: number
+  /** Only payouts of this account. */
+  accountId?: string
+}
+
+export type RequestPayoutForBody = {
+  accountId: string
+  /** How much to pay out, in cents. */
+  value: number
+  /** A note, which account holder and operator both see. */
+  note?: string | null
+}
+
+export type PayPayoutBody = {
+  /** By which the bank knows the transfer, such as the endToEndId of a Pix. */
+  reference: string
+  /** The business day on which you paid it: not before the request, not in the future. Today. */
+  paidAt?: string
+}
+
+export type RejectPayoutBody = {
   /** Why you do this. Kept in the audit log. */
   reason: string
 }

@@ -697,6 +697,35 @@ export type NewCharge = {
   status: 'PENDING' | 'COMPLETED' | 'EXPIRED' | 'CANCELED'
 }
 
+export type OperatorPayout = {
+  /** 32 hexadecimal digits. Events and the statement call it `payoutId`. */
+  id: string
+  /** In cents. */
+  value: number
+  note: string | null
+  /**
+   * REQUESTED: set aside until the operator pays it. PAID: the operator paid it. REJECTED: the money is
+   * available again.
+   */
+  status: 'REQUESTED' | 'PAID' | 'REJECTED'
+  requestedAt: string
+  /** When it was marked PAID or REJECTED. */
+  endedAt: string | null
+  /** By which the bank knows the transfer. Only if it is PAID. */
+  reference: string | null
+  /** The business day on which it was paid. Only if it is PAID. */
+  paidAt: string | null
+  /** Why it was rejected. Only if it is REJECTED. */
+  reason: string | null
+  accountId: string
+  /** Of the account. */
+  email: string
+  /** Who asked for it. */
+  requestedBy: string
+  /** The operator who paid or rejected it. */
+  endedBy: string | null
+}
+
 export type OperatorRefund = {
   /** 32 hexadecimal digits. */
   id: string
@@ -743,6 +772,79 @@ export type OperatorRefund = {
   endedReason: string | null
   /** When the provider reversed it after it was DONE: see the exception of kind undone_refund. */
   undoneAt: string | null
+}
+
+export type Payout = {
+  /** 32 hexadecimal digits. Events and the statement call it `payoutId`. */
+  id: string
+  /** In cents. */
+  value: number
+  note: string | null
+  /**
+   * REQUESTED: set aside until the operator pays it. PAID: the operator paid it. REJECTED: the money is
+   * available again.
+   */
+  status: 'REQUESTED' | 'PAID' | 'REJECTED'
+  requestedAt: string
+  /** When it was marked PAID or REJECTED. */
+  endedAt: string | null
+  /** By which the bank knows the transfer. Only if it is PAID. */
+  reference: string | null
+  /** The business day on which it was paid. Only if it is PAID. */
+  paidAt: string | null
+  /** Why it was rejected. Only if it is REJECTED. */
+  reason: string | null
+  requestedBy: 'account' | 'operator'
+}
+
+export type PayoutPaidEvent = {
+  /**
+   * The same in every delivery of this event, and in `webhook-id`. Treat it as opaque, of at most 100
+   * characters.
+   */
+  id: string
+  event: 'PAYOUT_PAID'
+  /** When the event happened. */
+  createdAt: string
+  data: {
+    /** The `id` of the payout. */
+    payoutId: string
+    /** What you asked for, in cents. */
+    value: number
+    note: string | null
+    /** When you asked for it. */
+    requestedAt: string
+    /** The status of the payout. */
+    status: 'PAID'
+    /** By which the bank knows the transfer, as the operator wrote it down. */
+    reference: string
+    /** The business day on which it was paid. */
+    paidAt: string
+  }
+}
+
+export type PayoutRejectedEvent = {
+  /**
+   * The same in every delivery of this event, and in `webhook-id`. Treat it as opaque, of at most 100
+   * characters.
+   */
+  id: string
+  event: 'PAYOUT_REJECTED'
+  /** When the event happened. */
+  createdAt: string
+  data: {
+    /** The `id` of the payout. */
+    payoutId: string
+    /** What you asked for, in cents. */
+    value: number
+    note: string | null
+    /** When you asked for it. */
+    requestedAt: string
+    /** The status of the payout. */
+    status: 'REJECTED'
+    /** Why, in the words of the operator. */
+    reason: string
+  }
 }
 
 export type ProviderHealth = {
@@ -829,17 +931,26 @@ export type StatementLine = {
    * you because the refund failed. `fee_returned`, `fee_kept`: the part of the fee that came back with a
    * refund, and was charged again when it failed. `exception_credited`: a payment that the operator assigned
    * to you, or a refund of yours that came back. `refund_charged`: a refund made at the payment provider and
-   * charged to you.
+   * charged to you. `payout_reserved`: set aside for a payout. `payout_returned`: available again, because the
+   * payout was rejected.
    */
   kind: string
   /** In cents: positive is a credit, negative a debit. */
   amount: number
-  /** Your balance after this line, in cents. */
+  /** Your available balance after this line, in cents. */
   balance: number
   chargeId: string | null
   paymentLinkId: string | null
   /** The refund that the line belongs to. */
   refundId: string | null
+  /** The payout that the line belongs to. */
+  payoutId: string | null
+  /** The payout as it is now. A payout that is PAID has no line of its own for that. */
+  payout: {
+    status: 'REQUESTED' | 'PAID' | 'REJECTED'
+    reference: string | null
+    paidAt: string | null
+  } | null
   /** When it happened. For a deposit, when the payer paid. */
   occurredAt: string
   /** When it was booked. */
@@ -858,6 +969,8 @@ export type Webhook = {
     | 'DEPOSIT_RELEASED'
     | 'DEPOSIT_REFUNDED'
     | 'REFUND_FAILED'
+    | 'PAYOUT_PAID'
+    | 'PAYOUT_REJECTED'
     | 'WEBHOOK_DISABLED'
     | 'KEY_CREATED'
     | 'KEY_REVOKED'
@@ -937,6 +1050,8 @@ export type KnownEvent =
   | DepositReleasedEvent
   | DepositRefundedEvent
   | RefundFailedEvent
+  | PayoutPaidEvent
+  | PayoutRejectedEvent
   | WebhookDisabledEvent
   | KeyCreatedEvent
   | KeyRevokedEvent
@@ -987,6 +1102,8 @@ export type ErrorCode =
   | 'already_refunded'
   | 'refund_too_large'
   | 'balance_too_small'
+  | 'payout_limit'
+  | 'payout_ended'
   | 'refund_ended'
   | 'refund_not_sent'
   | 'refund_in_progress'

@@ -3,14 +3,20 @@
 export const DEPOSIT_STATUSES = ['PENDING', 'COMPLETED', 'EXPIRED', 'CANCELED'] as const
 export type DepositStatus = (typeof DEPOSIT_STATUSES)[number]
 
-export const SCOPES = ['deposits:write', 'deposits:read', 'balance:read', 'events:read', 'webhooks:write'] as const
+export const SCOPES = [
+  'deposits:write', 'deposits:read', 'balance:read', 'payouts:write', 'payouts:read', 'events:read', 'webhooks:write',
+] as const
 export type Scope = (typeof SCOPES)[number]
 
 export const EVENTS = [
   'DEPOSIT_ASSET_SUCCESS', 'DEPOSIT_EXPIRED', 'DEPOSIT_CANCELED', 'DEPOSIT_HELD', 'DEPOSIT_RELEASED',
-  'DEPOSIT_REFUNDED', 'REFUND_FAILED', 'WEBHOOK_DISABLED', 'KEY_CREATED', 'KEY_REVOKED',
+  'DEPOSIT_REFUNDED', 'REFUND_FAILED', 'PAYOUT_PAID', 'PAYOUT_REJECTED', 'WEBHOOK_DISABLED', 'KEY_CREATED',
+  'KEY_REVOKED',
 ] as const
 export type EventKind = (typeof EVENTS)[number]
+
+export const PAYOUT_STATUSES = ['REQUESTED', 'PAID', 'REJECTED'] as const
+export type PayoutStatus = (typeof PAYOUT_STATUSES)[number]
 
 export const EXCEPTION_KINDS = [
   'unknown_charge', 'wrong_provider', 'wrong_amount', 'second_payment', 'refunded_payment', 'unnamed_payment',
@@ -29,11 +35,12 @@ export const ERROR_CODES = [
   'scope_missing', 'account_suspended', 'not_enabled', 'mail_not_set_up', 'signature_wrong', 'not_found', 'email_taken',
   'external_id_taken', 'order_paid', 'key_limit', 'webhook_limit', 'invitation_used', 'invitation_expired',
   'invitation_other_email', 'not_cancelable', 'history_changed', 'payment_held', 'not_refundable', 'already_refunded',
-  'refund_too_large', 'balance_too_small', 'refund_ended', 'refund_not_sent', 'refund_in_progress',
-  'exception_resolved', 'exception_resolving', 'payment_rest_held', 'payment_not_credited', 'payment_returned',
-  'payment_refunded', 'payment_below_fee', 'charge_not_named', 'charge_completed', 'in_flight', 'idempotency_mismatch',
-  'rate_limited', 'provider_refused', 'provider_unavailable', 'code_altered', 'unavailable', 'request_timeout',
-  'method_not_allowed', 'body_too_large', 'unsupported_type', 'expectation_failed', 'headers_too_large', 'internal',
+  'refund_too_large', 'balance_too_small', 'payout_limit', 'payout_ended', 'refund_ended', 'refund_not_sent',
+  'refund_in_progress', 'exception_resolved', 'exception_resolving', 'payment_rest_held', 'payment_not_credited',
+  'payment_returned', 'payment_refunded', 'payment_below_fee', 'charge_not_named', 'charge_completed', 'in_flight',
+  'idempotency_mismatch', 'rate_limited', 'provider_refused', 'provider_unavailable', 'code_altered', 'unavailable',
+  'request_timeout', 'method_not_allowed', 'body_too_large', 'unsupported_type', 'expectation_failed',
+  'headers_too_large', 'internal',
 ] as const
 export type ErrorCode = (typeof ERROR_CODES)[number]
 
@@ -53,11 +60,11 @@ export type ReasonCode = (typeof REASON_CODES)[number]
 export const AUDIT_ACTIONS = [
   'account.created', 'account.suspended', 'account.resumed', 'account.terms_changed', 'account.charges_canceled',
   'account.erased', 'exception.opened', 'exception.resolved', 'exception.reopened', 'refund.requested', 'refund.ended',
-  'reconcile.started', 'reconcile.began', 'day.closed', 'history.seeded', 'history.began', 'history.sealed',
-  'key.created', 'key.revoked', 'webhook.created', 'webhook.changed', 'webhook.deleted', 'webhook.disabled',
-  'webhook.secret_rotated', 'operator.created', 'operator.enabled', 'operator.disabled', 'session.opened',
-  'sessions.ended', 'password.changed', 'password.reset', 'password.set', 'email.confirmed', 'second_factor.enabled',
-  'second_factor.disabled', 'second_factor.locked', 'recovery_codes.made', 'recovery_code.used', 'invitation.created',
-  'invitation.revoked',
+  'payout.requested', 'payout.paid', 'payout.rejected', 'reconcile.started', 'reconcile.began', 'day.closed',
+  'history.seeded', 'history.began', 'history.sealed', 'key.created', 'key.revoked', 'webhook.created',
+  'webhook.changed', 'webhook.deleted', 'webhook.disabled', 'webhook.secret_rotated', 'operator.created',
+  'operator.enabled', 'operator.disabled', 'session.opened', 'sessions.ended', 'password.changed', 'password.reset',
+  'password.set', 'email.confirmed', 'second_factor.enabled', 'second_factor.disabled', 'second_factor.locked',
+  'recovery_codes.made', 'recovery_code.used', 'invitation.created', 'invitation.revoked',
 ] as const
 export type AuditAction = (typeof AUDIT_ACTIONS)[number]

@@ -1,6 +1,6 @@
 // Generated from the server’s schemas: UPDATE_CONTRACT=1 npx vitest run server/test/contract.test.ts
 
-import type { DepositStatus, EventKind, ExceptionKind, ExceptionState } from './codes.ts'
+import type { DepositStatus, EventKind, PayoutStatus, ExceptionKind, ExceptionState } from './codes.ts'
 
 export type Me = {
   kind: 'account' | 'operator'
@@ -87,6 +87,8 @@ export type Attention = {
 }
 export type Overview = {
   balance: number
+  available: number
+  reserved: number
   today: Period
   yesterdaySoFar: number
   last30: Period
@@ -176,6 +178,7 @@ export type FailingWebhook = {
 export type OperatorOverview = {
   accounts: number
   openExceptions: number
+  openPayouts: number
   failingWebhooks: number
   disabledWebhooks: number
   suspenseCents: number
@@ -313,8 +316,37 @@ export type StatementLine = {
   chargeId: string | null
   paymentLinkId: string | null
   refundId: string | null
+  payoutId: string | null
+  payout: { status: PayoutStatus; reference: string | null; paidAt: string | null } | null
   occurredAt: string
   recordedAt: string
+}
+export type Payout = {
+  id: string
+  value: number
+  note: string | null
+  status: PayoutStatus
+  requestedAt: string
+  endedAt: string | null
+  reference: string | null
+  paidAt: string | null
+  reason: string | null
+  requestedBy: 'account' | 'operator'
+}
+export type OperatorPayout = {
+  id: string
+  value: number
+  note: string | null
+  status: PayoutStatus
+  requestedAt: string
+  endedAt: string | null
+  reference: string | null
+  paidAt: string | null
+  reason: string | null
+  accountId: string
+  email: string
+  requestedBy: string
+  endedBy: string | null
 }
 export type Webhook = {
   id: string
