@@ -20,6 +20,7 @@ import type {
   ProviderHealth,
   Refund,
   StatementLine,
+  StatementTotals,
   Webhook,
   WebhookTest,
 } from './types.ts'
@@ -192,6 +193,17 @@ export type Operations = {
       lines: StatementLine[]
       /** Send it as `cursor` to get the next page. Null on the last page. */
       nextCursor: string | null
+      /** The time zone in which days begin, of the account. On the first page, with `from` or `to`. */
+      timeZone?: string
+      /** The balance before the first line of the period, in cents. On the first page, with `from` or `to`. */
+      openingBalance?: number
+      /** The balance after its last line, in cents. On the first page, with `from` or `to`. */
+      closingBalance?: number
+      /**
+       * The sums of the period, by kind. Left out of a period with more than 100000 lines. On the first page, with
+       * `from` or `to`.
+       */
+      totals?: StatementTotals[]
     }
   }
   /** List webhooks. */
@@ -567,9 +579,9 @@ export type ListPayoutsQuery = {
 }
 
 export type GetStatementQuery = {
-  /** Only items from this time on (inclusive). */
+  /** Only lines from this day on, in the time zone of the account; or from this time on. */
   from?: string
-  /** Only items before this time (exclusive). */
+  /** Only lines up to this day, inclusive; or before this time. */
   to?: string
   /** The `nextCursor` of the previous page. */
   cursor?: string

@@ -1,9 +1,10 @@
 import { makeBalance, type Balance } from './balance.ts'
 import { makeDeposits, type Deposits } from './deposits.ts'
-import { makeCall, makeOpen, type Call, type GuicheOptions } from './http.ts'
+import { makeCall, makeDownload, makeOpen, type Call, type GuicheOptions } from './http.ts'
 import { makePayouts, type Payouts } from './payouts.ts'
 import { makeRefunds, type Refunds } from './refunds.ts'
 import { makeSentEvents, type SentEvents } from './sent-events.ts'
+import { makeStatement, type Statement } from './statement.ts'
 import { makeWebhooks, type Webhooks } from './webhooks.ts'
 
 export type {
@@ -36,6 +37,7 @@ export type { Call, CallOptions, Created, CreateOptions, GuicheOptions } from '.
 export type { Page, Pages } from './pages.ts'
 export type { HistoryEvent, HistoryHead, HistoryPage, HistoryQuery } from './read-history.ts'
 export type { SentEvent } from './sent-events.ts'
+export type { Statement, StatementFile, StatementFormat, StatementPeriod, StatementSummary } from './statement.ts'
 export type {
   Charge,
   Deposit,
@@ -47,6 +49,7 @@ export type {
   Payout,
   Refund,
   StatementLine,
+  StatementTotals,
   Webhook,
   WebhookTest,
 } from './types.ts'
@@ -68,6 +71,7 @@ export type Guiche = {
   refunds: Refunds
   payouts: Payouts
   balance: Balance
+  statement: Statement
   webhooks: Webhooks
   events: SentEvents
   /**
@@ -88,6 +92,7 @@ export function makeGuiche(options: GuicheOptions): Guiche {
     refunds: makeRefunds(call),
     payouts: makePayouts(call),
     balance: makeBalance(call),
+    statement: makeStatement(call, makeDownload(options)),
     webhooks: makeWebhooks(call),
     events: makeSentEvents(call),
     call,

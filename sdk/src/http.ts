@@ -118,6 +118,35 @@ export function makeOpen(options: GuicheOptions): (path: string, signal: AbortSi
   return (path, signal) => send(base + path, { headers, redirect: 'manual', signal })
 }
 
+export type Download = (path: string, query: Values, options?: CallOptions) => Promise<Response>
+
+/** For files of any length: resolves when the answer begins, and leaves its body to the caller. */
+export function makeDownload(options: GuicheOptions): Download {
+  const base = readBase(options)
+  const send = options.fetch ?? ((...args: Parameters<typeof fetch>) => fetch(...args))
+  const { key, retryForMs = RETRY_FOR_MS, onRetry } = options
+  const headers = { authorization: `Bearer ${key}` }
+  return (path, query, { signal, timeoutMs = options.timeoutMs ?? TIMEOUT_MS } = {}) =>
+    withRetries(
+      async (attempts) => {
+        const limit = new AbortController()
+        const timer = setTimeout(() => limit.abort(), timeoutMs)
+        const both = signal ? AbortSignal.any([signal, limit.signal]) : limit.signal
+        const sent = { attempts, idempotencyKey: undefined }
+        try {
+          const response = await send(base + path + search(query), { headers, redirect: 'manual', signal: both })
+          if (!response.ok) readAnswer(response, await response.text(), sent)
+          return response
+        } catch (error) {
+          throw failureOf(error, { sent, signal, limit: limit.signal, timeoutMs })
+        } finally {
+          clearTimeout(timer)
+        }
+      },
+      { retryForMs, isRepeatable: true, signal, onRetry },
+    )
+}
+
 /** A header takes bytes. This writes the text as UTF-8, which guiche expects of a key. */
 function asHeader(text: string): string {
   return String.fromCharCode(...new TextEncoder().encode(text))
@@ -227,12 +256,20 @@ async function attempt(send: typeof fetch, prepared: Prepared, attempts: number)
     if (isText && isPlain(response)) return { answer: text, headers: response.headers }
     return readAnswer(response, text, { attempts, idempotencyKey })
   } catch (error) {
-    if (error instanceof GuicheError) throw error
-    signal?.throwIfAborted()
-    const details = { attempts, idempotencyKey, cause: error }
-    if (limit.aborted) throw new GuicheError('timeout', `no answer within ${timeoutMs} ms`, details)
-    throw new GuicheError('network', `no answer: ${reasonOf(error)}`, details)
+    throw failureOf(error, { sent: { attempts, idempotencyKey }, signal, limit, timeoutMs })
   }
+}
+
+type Sent = Pick<ErrorDetails, 'attempts' | 'idempotencyKey'>
+type Limits = { sent: Sent; signal: AbortSignal | undefined; limit: AbortSignal; timeoutMs: number }
+
+/** Throws the signal's reason if the caller ended the request. */
+function failureOf(error: unknown, { sent, signal, limit, timeoutMs }: Limits): GuicheError {
+  if (error instanceof GuicheError) return error
+  signal?.throwIfAborted()
+  const details = { ...sent, cause: error }
+  if (limit.aborted) return new GuicheError('timeout', `no answer within ${timeoutMs} ms`, details)
+  return new GuicheError('network', `no answer: ${reasonOf(error)}`, details)
 }
 
 function isPlain({ ok, headers }: Response): boolean {
@@ -245,7 +282,7 @@ function reasonOf(error: unknown): string {
   return cause instanceof Error ? `${message} (${cause.message || cause.name})` : message
 }
 
-function readAnswer(response: Response, text: string, sent: Pick<ErrorDetails, 'attempts' | 'idempotencyKey'>): Reply {
+function readAnswer(response: Response, text: string, sent: Sent): Reply {
   const { status, headers } = response
   const content = parse(text)
   if (response.ok && content?.success === true) {

@@ -927,15 +927,15 @@ export type StatementLine = {
   id: string
   /**
    * `deposit`: a payment, less the fee. `matched_deposit`: a deposit whose payment was held first, because it
-   * had no code or a different amount. `refund_reserved`: taken for a refund. `refund_released`: returned to
-   * you because the refund failed. `fee_returned`, `fee_kept`: the part of the fee that came back with a
-   * refund, and was charged again when it failed. `exception_credited`: a payment that the operator assigned
-   * to you, or a refund of yours that came back. `refund_charged`: a refund made at the payment provider and
-   * charged to you. `payout_reserved`: set aside for a payout. `payout_returned`: available again, because the
-   * payout was rejected.
+   * had no code or a different amount. `refund_reserved`: taken for a refund, less the part of the fee that
+   * came back with it. `refund_released`: returned to you because the refund failed, less the fee that was
+   * charged again. `exception_credited`: a payment that the operator assigned to you, or a refund of yours
+   * that came back. `refund_charged`: a refund made at the payment provider and charged to you.
+   * `payout_reserved`: set aside for a payout. `payout_returned`: available again, because the payout was
+   * rejected.
    */
   kind: string
-  /** In cents: positive is a credit, negative a debit. */
+  /** The same as `net`. */
   amount: number
   /** Your available balance after this line, in cents. */
   balance: number
@@ -953,8 +953,40 @@ export type StatementLine = {
   } | null
   /** When it happened. For a deposit, when the payer paid. */
   occurredAt: string
-  /** When it was booked. */
+  /** When it was booked. Periods are cut by this time. */
   recordedAt: string
+  /** Before the fee, in cents: positive is a credit, negative a debit. */
+  gross: number
+  /** What was taken, in cents; negative if it came back. */
+  fee: number
+  /** `gross` less `fee`: what the balance gained or lost, in cents. */
+  net: number
+  /** Your reference of the deposit. */
+  externalId: string | null
+  /** The description of the deposit. */
+  description: string | null
+  /** The id of the payment in Pix. Null for a payout. */
+  endToEndId: string | null
+}
+
+export type StatementTotals = {
+  /**
+   * `deposit`: a payment, less the fee. `matched_deposit`: a deposit whose payment was held first, because it
+   * had no code or a different amount. `refund_reserved`: taken for a refund, less the part of the fee that
+   * came back with it. `refund_released`: returned to you because the refund failed, less the fee that was
+   * charged again. `exception_credited`: a payment that the operator assigned to you, or a refund of yours
+   * that came back. `refund_charged`: a refund made at the payment provider and charged to you.
+   * `payout_reserved`: set aside for a payout. `payout_returned`: available again, because the payout was
+   * rejected.
+   */
+  kind: string
+  count: number
+  /** Before the fee, in cents: positive is a credit, negative a debit. */
+  gross: number
+  /** What was taken, in cents; negative if it came back. */
+  fee: number
+  /** `gross` less `fee`: what the balance gained or lost, in cents. */
+  net: number
 }
 
 export type Webhook = {

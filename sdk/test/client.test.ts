@@ -49,8 +49,16 @@ describe('a deposit', () => {
 
     const { balance, currency } = await guiche.balance.get()
     expect([balance - before.balance, currency]).toEqual([charge.value - charge.fee, 'BRL'])
-    const { items } = await guiche.balance.lines({ limit: 1 }).page()
+    const { items } = await guiche.statement.list({ limit: 1 }).page()
     expect(items).toMatchObject([{ kind: 'deposit', chargeId: charge.id, balance }])
+    const { closingBalance, totals } = await guiche.statement.summary({})
+    expect([closingBalance, totals?.map(({ kind }) => kind)]).toEqual([balance, ['deposit']])
+    const { fileName, body } = await guiche.statement.export({ format: 'jsonl' })
+    expect(fileName).toMatch(/^extrato-.+\.jsonl$/)
+    const lines = (await new Response(body).text()).trim().split('\n')
+    expect(JSON.parse(lines.at(-1)!)).toEqual(items[0])
+    const refused = guiche.statement.export({ format: 'jsonl', from: '2026-02-30' })
+    await expect(refused).rejects.toMatchObject({ code: 'field_invalid', status: 400 })
   })
 
   test('whose answer is lost is created once, and the retry returns it', async () => {

@@ -2,6 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
 import { SCOPES } from '../src/domain/accounts/callers.ts'
 import { AUDIT_ACTIONS } from '../src/domain/core/audit-log.ts'
+import { LINE_KIND_NAMES, LINE_KINDS } from '../src/domain/ledger/line-kinds.ts'
 import { PAYOUT_STATUSES } from '../src/domain/payouts/payout-states.ts'
 import { REASON_CODES } from '../src/domain/ports/delivery-reasons.ts'
 import { EXCEPTION_KINDS } from '../src/domain/refunds/exceptions.ts'
@@ -36,6 +37,7 @@ const TYPES: Record<string, string> = {
   RefundStatus: 'GET /deposit/:paymentLinkId/timeline refunds[].status',
   TimelineEntry: 'GET /deposit/:paymentLinkId/timeline timeline[]',
   DepositHistory: 'GET /deposit/:paymentLinkId/timeline',
+  Statement: 'GET /statement',
   Period: 'GET /overview today',
   Day: 'GET /overview days[]',
   Attention: 'GET /overview attention[]',
@@ -55,7 +57,6 @@ const TYPES: Record<string, string> = {
 /** More routes with types that have an `id`. */
 const ROUTES = [
   'POST /deposit',
-  'GET /statement',
   'GET /payouts',
   'GET /operator/payouts',
   'POST /webhooks',
@@ -110,6 +111,13 @@ test('the dashboard has a name, a summary and an example of each event', async (
   )
   const text = await formatted(`${HEADER}\n${texts.join('\n')}`)
   expect(await kept('events.ts', text)).toBe(text)
+})
+
+test('the dashboard has a title of each kind of line', async () => {
+  const titles = LINE_KIND_NAMES.map((kind) => [kind, LINE_KINDS[kind].titles])
+  const value = JSON.stringify(Object.fromEntries(titles))
+  const text = await formatted(`${HEADER}\nexport const LINE_TITLES = ${value} as const\n`)
+  expect(await kept('line-titles.ts', text)).toBe(text)
 })
 
 /** Reads the file in the tree. With UPDATE_CONTRACT, `text` first replaces it. */

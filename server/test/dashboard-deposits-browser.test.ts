@@ -114,7 +114,7 @@ test.each(['pt-BR', 'en'] as const)(
     await page.getByText(pix[0]!.endToEndId).first().waitFor()
     expect(await w.balanceCents(account.accountId)).toBe(1_222_21)
     await page.getByRole('link', { name: t.statement }).click()
-    await page.getByRole('cell', { name: t.movement }).waitFor()
+    await page.getByRole('cell', { name: t.movement }).last().waitFor()
     await page.getByRole('link', { name: t.overview }).click()
     await page.getByText(t.balance).first().waitFor()
     await page.getByText(t.counts).first().waitFor()
@@ -122,7 +122,7 @@ test.each(['pt-BR', 'en'] as const)(
     await page.getByRole('row').nth(1).getByRole('link').click()
     await refundPart(w, page, t)
     await page.getByRole('link', { name: t.statement }).click()
-    await page.getByRole('cell', { name: t.refundLine }).waitFor()
+    await page.getByRole('cell', { name: t.refundLine }).last().waitFor()
     expect(await w.balanceCents(account.accountId)).toBe(987_65)
     expect(errors).toEqual([])
   },

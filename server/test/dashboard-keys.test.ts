@@ -108,7 +108,7 @@ test('an account has at most a hundred active keys', async () => {
 test('no API key opens what the dashboard alone has', async () => {
   const w = await world()
   const { key } = await w.account()
-  for (const path of ['keys', 'overview', 'deposits.csv', 'statement.csv', 'deliveries', 'operator/overview']) {
+  for (const path of ['keys', 'overview', 'deposits.csv', 'deliveries', 'operator/overview']) {
     expect((await w.app.inject(get(key, `/dashboard/api/${path}`))).statusCode).toBe(401)
     expect((await w.app.inject(get(key, `/api/${path}`))).statusCode).toBe(404)
   }

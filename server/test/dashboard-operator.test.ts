@@ -116,6 +116,6 @@ test('an account holder may see none of it, and an operator none of an account',
     expect((await holder.ask('GET', `${API}/${path}`)).statusCode).toBe(403)
   const made = await holder.ask('POST', `${API}/accounts`, { email: 'x@example.com', name: 'x' })
   expect(made.statusCode).toBe(403)
-  for (const path of ['keys', 'overview', 'deposits.csv', 'statement.csv', 'deliveries'])
+  for (const path of ['keys', 'overview', 'deposits.csv', 'statement/export', 'deliveries'])
     expect((await operator.ask('GET', `/dashboard/api/${path}`)).statusCode).toBe(403)
 })

@@ -100,7 +100,7 @@ async function turn(page: Page, { viewport, colorScheme }: State): Promise<void>
 }
 
 async function takePicture(page: Page, path: string, size: string): Promise<void> {
-  const name = `${path.slice(1).replaceAll('/', '-')}-${size}.png`
+  const name = `${path.slice(1).replaceAll(/[/?=]/g, '-')}-${size}.png`
   if (PICTURES) await page.screenshot({ path: join(PICTURES, name), fullPage: true })
 }
 
@@ -147,6 +147,8 @@ async function filledWorld() {
   const url = `http://127.0.0.1:${portOf(w.app)}`
   const addresses: Addresses = {
     '/$': ['/deposits/none/none'],
+    '/statement': ['/statement?period=all'],
+    '/statement/print': ['/statement/print?period=all'],
     '/deposits/$paymentLinkId': [`/deposits/${charge!.id}`],
     '/developers/$': [
       '/developers/webhooks',

@@ -45,7 +45,7 @@ test('an exception is credited to an account, whole and without a fee, with who,
   })
   expect(await holdings(w)).toEqual({ cash: 7_00, balance: 7_00 })
   const { lines } = await readStatement(w.ctx, accountId, { limit: 10 })
-  expect(lines).toMatchObject([{ kind: 'exception_credited', amountCents: 7_00, balanceCents: 7_00, chargeId: null }])
+  expect(lines).toMatchObject([{ kind: 'exception_credited', netCents: 7_00, balanceCents: 7_00, chargeId: null }])
   expect(await noted(w)).toEqual([
     ['console ana', 'exception.resolved', `exception ${before.id}`, 'paid by key, order 7'],
   ])
@@ -253,7 +253,7 @@ test('a refund that was made at the bank is borne by the account that was credit
   })
   expect(await holdings(w)).toEqual({ cash: 10_00, balance: 9_40, fees: 60 })
   const { lines } = await readStatement(w.ctx, account.accountId, { limit: 1 })
-  expect(lines).toMatchObject([{ kind: 'refund_charged', amountCents: -50_00, balanceCents: 9_40 }])
+  expect(lines).toMatchObject([{ kind: 'refund_charged', netCents: -50_00, balanceCents: 9_40 }])
   expect(await w.differences()).toEqual([])
 })
 

@@ -9,6 +9,7 @@ import { createWebhook } from '../src/domain/webhooks/webhooks.ts'
 import { checkDue } from '../src/workers/check.ts'
 import { makeDeliveryWindows, makeSender } from '../src/workers/deliver.ts'
 import { startReceiver } from './receiver.ts'
+import { get } from './requests.ts'
 import { recordStatements, type Statement } from './statements.ts'
 import { world, type World } from './world.ts'
 
@@ -79,6 +80,19 @@ test('no statement that gives positions or reads a history reads a large table f
     // Thousands of runs are between it and its own, as after a transaction that stayed open for days.
     await ask(`/${await tell(ROWS)}/receipt`)
     await ask('/export')
+  })
+  await expectNoFullScans(w, recorded)
+})
+
+test('no statement that reads an account’s statement reads a large table from end to end', async () => {
+  const w = await world({ isDirect: true })
+  const account = await w.account()
+  await live(w, account.key)
+  await enlarge(w)
+  const period = 'from=2026-02-01&to=2026-02-28'
+  const recorded = await recordStatements(w.pool, async () => {
+    for (const path of ['', `?${period}`, `?${period}&cursor=999`, `/export?${period}`, '/export'])
+      expect((await w.app.inject(get(account.key, `/api/statement${path}`))).statusCode).toBe(200)
   })
   await expectNoFullScans(w, recorded)
 })

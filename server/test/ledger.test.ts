@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { isUniqueViolation, query, queryOne, transact, type Tx } from '../src/db/tx.ts'
 import { audit } from '../src/domain/audit/audit.ts'
-import { readBalance, readStatement, type StatementLine } from '../src/domain/ledger/account-statement.ts'
+import { findPeriod, readBalance, readStatement, type StatementLine } from '../src/domain/ledger/account-statement.ts'
 import { markPending } from '../src/domain/deposits/charge-states.ts'
 import { postTransfers, type Transfer } from '../src/domain/ledger/ledger.ts'
 import { insertIntents } from '../src/domain/deposits/intents.ts'
@@ -83,9 +83,9 @@ test('a statement shows debits among the credits, each line with the balance aft
 
   const [first, second] = [charges[0]!.valueCents - FEE_CENTS, charges[1]!.valueCents - FEE_CENTS]
   expect(await walkStatement(w, accountId, 2)).toMatchObject([
-    { kind: 'deposit', amountCents: second, balanceCents: first - 40 + second, chargeId: charges[1]!.id },
-    { kind: 'exception_credited', amountCents: -40, balanceCents: first - 40, chargeId: null },
-    { kind: 'deposit', amountCents: first, balanceCents: first, chargeId: charges[0]!.id },
+    { kind: 'deposit', netCents: second, balanceCents: first - 40 + second, chargeId: charges[1]!.id },
+    { kind: 'exception_credited', netCents: -40, balanceCents: first - 40, chargeId: null },
+    { kind: 'deposit', netCents: first, balanceCents: first, chargeId: charges[0]!.id },
   ])
 })
 
@@ -99,7 +99,8 @@ test('a statement holds what was recorded from one moment to before another', as
     await settleAll(w, [payment])
     w.clock.advance(1_000)
   }
-  const { lines } = await readStatement(w.ctx, accountId, { limit: 10, from: moments[1]!, to: moments[2]! })
+  const period = await findPeriod(w.ctx, accountId, { from: moments[1], to: moments[2] })
+  const { lines } = await readStatement(w.ctx, accountId, { limit: 10, period })
   expect(lines.map((line) => line.recordedAt)).toEqual([moments[1]!.toISOString()])
 })
 
@@ -385,7 +386,7 @@ function runningBalances(lines: StatementLine[]): number[] {
   let balanceCents = 0
   return lines
     .toReversed()
-    .map((line) => (balanceCents += line.amountCents))
+    .map((line) => (balanceCents += line.netCents))
     .toReversed()
 }
 

@@ -43,7 +43,14 @@ const LINE_FIELDS = [
   'payout',
   'occurredAt',
   'recordedAt',
+  'gross',
+  'fee',
+  'net',
+  'externalId',
+  'description',
+  'endToEndId',
 ]
+
 test('deposits come newest first, in pages, as full records', async () => {
   const w = await world()
   const account = await w.account()
@@ -120,6 +127,8 @@ test('a bad parameter is named together with what is allowed', async () => {
   const w = await world()
   const { key } = await w.account()
   const time = (name: string) => `${name} must be an ISO 8601 date and time with its zone, such as 2026-01-31T00:00:00Z`
+  const edge = (name: string) =>
+    `${name} must be a day, such as 2026-01-31, or an ISO 8601 date and time with its zone, such as 2026-01-31T00:00:00Z`
   const cursor = 'cursor must be a nextCursor of an earlier answer'
   const limit = 'limit must be an integer from 1 to 100'
   const status = 'status must be one of PENDING, COMPLETED, EXPIRED, CANCELED'
@@ -138,7 +147,10 @@ test('a bad parameter is named together with what is allowed', async () => {
     ...['0', '101', '-1', '1.5', '1e1', '%205', '', '5&limit=6'].map((value) => ['deposits', `limit=${value}`, limit]),
     ['statement', 'limit=0', limit],
     ['statement', 'cursor=abc', cursor],
-    ['statement', 'from=x', time('from')],
+    ['statement', 'from=x', edge('from')],
+    ['statement', 'from=2026-02-30', edge('from')],
+    ['statement', 'from=2026-02-02&to=2026-02-01', 'to must not be before from'],
+    ['statement/export', 'format=xls', 'format must be one of csv, csv-br, ofx, ofx2, jsonl'],
   ]) {
     const answer = await w.app.inject(get(key, `/api/${path}?${query}`))
     expect([query, answer.statusCode, answer.json()]).toEqual([query, 400, { success: false, error }])

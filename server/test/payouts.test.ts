@@ -60,7 +60,7 @@ test('the statement has a line when a payout is reserved, one when it is returne
   await payPayout(w.ctx, OPERATOR, paid.id, { reference: 'E1' })
   await rejectPayout(w.ctx, OPERATOR, rejected.id, 'no')
   const { lines } = await readStatement(w.ctx, account.accountId, { limit: 10 })
-  expect(lines.map((line) => [line.kind, line.amountCents, line.balanceCents, line.payoutId, line.payout])).toEqual([
+  expect(lines.map((line) => [line.kind, line.netCents, line.balanceCents, line.payoutId, line.payout])).toEqual([
     ['payout_returned', 9_00, 59_00, rejected.id, { status: 'REJECTED', reference: null, paidAt: null }],
     ['payout_reserved', -9_00, 50_00, rejected.id, { status: 'REJECTED', reference: null, paidAt: null }],
     ['payout_reserved', -40_00, 59_00, paid.id, { status: 'PAID', reference: 'E1', paidAt: '2026-03-02' }],

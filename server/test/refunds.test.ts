@@ -39,8 +39,8 @@ test('a refund leaves the balance when it is promised, and the bank when it is d
   expect(await stateOf(w, charge.id)).toEqual({ status: 'COMPLETED', refunded_cents: 20_00 })
   const { lines } = await readStatement(w.ctx, account.accountId, { limit: 10 })
   expect(lines).toMatchObject([
-    { kind: 'refund_reserved', amountCents: -20_00, balanceCents: 29_50, refundId: made.id, chargeId: charge.id },
-    { kind: 'deposit', amountCents: 49_50, balanceCents: 49_50, refundId: null },
+    { kind: 'refund_reserved', netCents: -20_00, balanceCents: 29_50, refundId: made.id, chargeId: charge.id },
+    { kind: 'deposit', netCents: 49_50, balanceCents: 49_50, refundId: null },
   ])
   expect(await w.differences()).toEqual([])
 })
@@ -278,10 +278,9 @@ test('where the fee is given back, an account’s only deposit can be refunded w
   await followToEnd(w, made)
   expect(await holdings(w)).toEqual({})
   const { lines } = await readStatement(w.ctx, account.accountId, { limit: 10 })
-  expect(lines.map(({ kind, amountCents }) => [kind, amountCents])).toEqual([
-    ['refund_reserved', -50_00],
-    ['fee_returned', 50],
-    ['deposit', 49_50],
+  expect(lines).toMatchObject([
+    { kind: 'refund_reserved', grossCents: -50_00, feeCents: -50, netCents: -49_50, balanceCents: 0 },
+    { kind: 'deposit', grossCents: 50_00, feeCents: 50, netCents: 49_50, balanceCents: 49_50 },
   ])
   expect(await w.differences()).toEqual([])
 })

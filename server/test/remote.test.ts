@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -10,7 +10,7 @@ import { ALL_ACCOUNTS } from '../src/http/console.ts'
 import { makeOperator } from './operators-client.ts'
 import { runCli, temporaryHome } from './process.ts'
 import { startReceiver } from './receiver.ts'
-import { strayPayment } from './refund-steps.ts'
+import { completedCharge, strayPayment } from './refund-steps.ts'
 import { portOf, UNKNOWN_ID } from './requests.ts'
 import { until, world } from './world.ts'
 
@@ -92,6 +92,21 @@ test('a deposit is created, shown, paid at the sandbox, listed and counted in th
   ])
   expect((await guiche('deposit', 'list', '--search', 'nothing')).stderr).toBe('No deposit matches.\n')
   expect(await w.count('charges')).toBe(2)
+})
+
+test('a statement is shown with its balances, or written to a file that accounting programs read', async () => {
+  const { w, account, guiche } = await accountAt()
+  await completedCharge(w, { account, valueCents: 50_00 })
+  const days = ['--from', '2026-03-01', '--to', '2026-03-31']
+  const shown = (await guiche('statement', ...days)).stdout
+  expect(shown).toMatch(/Deposit +R\$ 50,00  R\$ 0,50  R\$ 49,50  R\$ 49,50/)
+  expect(shown).toMatch(/Opening +R\$ 0,00\nDeposit \(1\) +R\$ 49,50\nClosing +R\$ 49,50\nDays of +America\/Sao_Paulo/)
+  const out = join(temporaryHome(), 'march.ofx')
+  const written = await guiche('statement', ...days, '--format', 'ofx', '--out', out)
+  expect(written).toEqual({ code: 0, stdout: '', stderr: `Written to ${out}\n` })
+  expect(readFileSync(out, 'latin1')).toContain('<TRNAMT>49.50\r\n')
+  const refused = await guiche('statement', '--from', 'yesterday')
+  expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('from must be a day, such as 2026-01-31')])
 })
 
 test('the same idempotency key creates one charge, and a taken reference is refused in the words of the API', async () => {

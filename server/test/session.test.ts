@@ -257,7 +257,6 @@ test('who is signed in, and what the service is like, can be asked by anybody', 
     accountsMayRefund: false,
     refundsReturnFee: false,
     chargeExpiresSeconds: 3600,
-    timeZone: 'America/Sao_Paulo',
   }
   expect((await w.app.inject('/dashboard/api/me')).json()).toEqual({ success: true, me: null, service })
   expect((await session.ask('GET', '/dashboard/api/me')).json().me).toEqual({
@@ -268,6 +267,7 @@ test('who is signed in, and what the service is like, can be asked by anybody', 
     suspendedReason: null,
     isTwoFactor: false,
     isFresh: true,
+    timeZone: 'America/Sao_Paulo',
     cursor: expect.stringMatching(/^[0-9a-f]{32}\.0$/),
   })
   expect((await operator.ask('GET', '/dashboard/api/me')).json().me).toMatchObject({

@@ -114,6 +114,7 @@ const tree = root.addChildren([
       page(account, '/deposits/$paymentLinkId', lazy(() => import('./account/deposits/deposit-page.tsx'), 'DepositPage')),
       page(account, '/statement', lazy(() => import('./account/statement/statement-page.tsx'), 'StatementPage'), [icons.StatementIcon, 'Extrato', 'Statement']),
       page(account, '/payouts', lazy(() => import('./account/payouts/payouts-page.tsx'), 'PayoutsPage'), [icons.PayoutIcon, 'Repasses', 'Payouts']),
+      page(account, '/statement/print', lazy(() => import('./account/statement/print-page.tsx'), 'PrintPage')),
       // One page with tabs: the rest of the path names the tab.
       page(account, '/developers', DevelopersPage, [icons.CodeIcon, 'API e webhooks', 'API and webhooks', 'API']),
       page(account, '/developers/$', DevelopersPage),

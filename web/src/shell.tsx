@@ -39,7 +39,7 @@ export function Shell({ navigation }: { navigation: readonly NavEntry[] }) {
     .filter(({ branch }) => branch === me.kind || branch === 'inside')
     .map((entry) => ({ ...entry, label: inLanguage(entry.label) }))
   return (
-    <div className="min-h-dvh md:grid md:grid-cols-[15rem_minmax(0,1fr)]">
+    <div className="min-h-dvh md:grid md:grid-cols-[15rem_minmax(0,1fr)] print:block">
       <a
         href="#content"
         className="sr-only z-50 rounded-lg bg-accent px-4 py-2 font-semibold text-on-accent focus:not-sr-only focus:fixed focus:top-2 focus:left-2"
@@ -50,10 +50,14 @@ export function Shell({ navigation }: { navigation: readonly NavEntry[] }) {
       <div className="flex min-w-0 flex-col">
         <SandboxBanner />
         <ConnectionBar />
-        <header className="flex h-14 items-center gap-2.5 border-b border-line bg-card px-4 md:hidden">
+        <header className="flex h-14 items-center gap-2.5 border-b border-line bg-card px-4 md:hidden print:hidden">
           <Brand isOperator={me.kind === 'operator'} />
         </header>
-        <main id="content" tabIndex={-1} className="grow px-4 pt-6 pb-28 outline-none sm:px-6 md:px-8 md:pt-8 md:pb-16">
+        <main
+          id="content"
+          tabIndex={-1}
+          className="grow px-4 pt-6 pb-28 outline-none sm:px-6 md:px-8 md:pt-8 md:pb-16 print:px-0 print:py-4"
+        >
           {me.suspendedReason !== null && (
             <div className="mx-auto mb-6 max-w-6xl rounded-lg bg-bad-ground px-4 py-3 text-bad">
               <b>{t.suspended}:</b> {me.suspendedReason}
@@ -101,7 +105,7 @@ function Sidebar({ items }: { items: readonly Item[] }) {
   const t = useTexts()
   const me = useMe()
   return (
-    <aside className="hidden border-r border-line bg-card md:block">
+    <aside className="hidden border-r border-line bg-card md:block print:hidden">
       <div className="sticky top-0 flex h-dvh flex-col">
         <div className="flex h-16 items-center gap-2.5 px-5">
           <Brand isOperator={me.kind === 'operator'} />
@@ -169,7 +173,7 @@ function BottomBar({ items }: { items: readonly Item[] }) {
   return (
     <nav
       aria-label={t.navigation}
-      className="fixed inset-x-0 bottom-0 z-30 flex h-[calc(4rem+env(safe-area-inset-bottom))] border-t border-line bg-card pb-[env(safe-area-inset-bottom)] md:hidden"
+      className="fixed inset-x-0 bottom-0 z-30 flex h-[calc(4rem+env(safe-area-inset-bottom))] border-t border-line bg-card pb-[env(safe-area-inset-bottom)] md:hidden print:hidden"
     >
       {items.slice(0, AT_BOTTOM).map((item) => (
         <Link

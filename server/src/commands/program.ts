@@ -30,6 +30,7 @@ import { refundCommands } from './refund.ts'
 import { restoreCommand } from './restore.ts'
 import { sandboxCommand } from './sandbox.ts'
 import { seedCommand } from './seed.ts'
+import { statementCommand } from './statement.ts'
 import { startCommand, type Start } from './start.ts'
 import type { Keyboard, Terminal } from './terminal.ts'
 import { topCommand } from './top.ts'
@@ -119,6 +120,7 @@ A first deposit:
   payoutCommands(program, terminal)
   depositCommands(program, terminal)
   balanceCommand(program, terminal)
+  statementCommand(program, terminal)
   payCommand(program, terminal)
   sandboxCommand(program, terminal)
   seedCommand(program, terminal)

@@ -44,6 +44,7 @@ import { deliveryRoutes } from './dashboard/deliveries.ts'
 import { exportRoutes } from './dashboard/exports.ts'
 import { keyRoutes } from './dashboard/keys.ts'
 import { overviewRoutes } from './dashboard/overview.ts'
+import { timeZoneRoutes } from './dashboard/time-zone.ts'
 import { timelineRoutes } from './dashboard/timeline.ts'
 import { accountRoutes, createAccountRoutes } from './operator/accounts.ts'
 import { auditLogRoutes } from './operator/audit-log.ts'
@@ -164,6 +165,7 @@ function dashboardApi(scope: FastifyInstance, ctx: Context, { limitAccount, ...s
   timelineRoutes(api, ctx)
   deliveryRoutes(api, ctx)
   exportRoutes(api, ctx)
+  timeZoneRoutes(api, ctx)
   createAccountRoutes(api, ctx)
   invitationRoutes(api, ctx)
 }

@@ -44,6 +44,10 @@ export function post<T>(path: string, body: object = {}, options: Options = {}):
   return call(API_ROOT + path, 'POST', body, options)
 }
 
+export function put<T>(path: string, body: object): Promise<T> {
+  return call(API_ROOT + path, 'PUT', body)
+}
+
 export function patch<T>(path: string, body: object): Promise<T> {
   return call(API_ROOT + path, 'PATCH', body)
 }

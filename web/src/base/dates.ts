@@ -6,11 +6,11 @@ const MINUTE_MS = 60 * SECOND_MS
 const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
 // No zone is further than 14 hours from UTC.
-const MAX_OFFSET_HALF_HOURS = 28
+const MAX_OFFSET_QUARTERS = 14 * 4
 
 let timeZone = 'America/Sao_Paulo'
 
-/** The time zone of the books: "today" is the same day on every page and export, wherever the reader is. */
+/** That of the account: "today" is the same day on every page and in every file, wherever the reader is. */
 export function setTimeZone(zone: string): void {
   timeZone = zone
   formats.clear()
@@ -18,11 +18,20 @@ export function setTimeZone(zone: string): void {
 
 /** "Brasilia Time (GMT-3)" */
 export function timeZoneText(language: Language, at: Date = new Date()): string {
-  const part = (timeZoneName: 'longGeneric' | 'shortOffset') =>
-    new Intl.DateTimeFormat(localeOf(language), { timeZone, timeZoneName })
+  return `${zoneName(timeZone, 'longGeneric', language, at)} (${zoneOffsetText(timeZone, language, at)})`
+}
+
+/** "GMT-3" */
+export function zoneOffsetText(zone: string, language: Language, at: Date = new Date()): string {
+  return zoneName(zone, 'shortOffset', language, at)
+}
+
+function zoneName(zone: string, timeZoneName: 'longGeneric' | 'shortOffset', language: Language, at: Date): string {
+  return (
+    new Intl.DateTimeFormat(localeOf(language), { timeZone: zone, timeZoneName })
       .formatToParts(at)
-      .find(({ type }) => type === 'timeZoneName')?.value ?? timeZone
-  return `${part('longGeneric')} (${part('shortOffset')})`
+      .find(({ type }) => type === 'timeZoneName')?.value ?? zone
+  )
 }
 
 /** "14 Nov 2026, 15:04" */
@@ -92,8 +101,8 @@ export function startOfDayIso(day: string): string | undefined {
   const midnightMs = Date.parse(`${day}T00:00:00Z`)
   if (Number.isNaN(midnightMs)) return undefined
   // The start is searched and not calculated, because with summer time a day may start at one o'clock.
-  for (let halfHours = -MAX_OFFSET_HALF_HOURS; halfHours <= MAX_OFFSET_HALF_HOURS; halfHours++) {
-    const at = new Date(midnightMs + halfHours * (HOUR_MS / 2))
+  for (let quarters = -MAX_OFFSET_QUARTERS; quarters <= MAX_OFFSET_QUARTERS; quarters++) {
+    const at = new Date(midnightMs + quarters * (HOUR_MS / 4))
     if (dayOf(at) >= day) return at.toISOString()
   }
   return undefined

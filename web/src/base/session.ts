@@ -7,7 +7,7 @@ export const sessionQuery = queryOptions({
   queryKey: ['me'],
   queryFn: async ({ signal }) => {
     const session = await get<Session>('/me', {}, { signal })
-    setTimeZone(session.service.timeZone)
+    if (session.me) setTimeZone(session.me.timeZone)
     return session
   },
   staleTime: 60_000,

@@ -58,13 +58,13 @@ export const REASON_CODES = [
 export type ReasonCode = (typeof REASON_CODES)[number]
 
 export const AUDIT_ACTIONS = [
-  'account.created', 'account.suspended', 'account.resumed', 'account.terms_changed', 'account.charges_canceled',
-  'account.erased', 'exception.opened', 'exception.resolved', 'exception.reopened', 'refund.requested', 'refund.ended',
-  'payout.requested', 'payout.paid', 'payout.rejected', 'reconcile.started', 'reconcile.began', 'day.closed',
-  'history.seeded', 'history.began', 'history.sealed', 'key.created', 'key.revoked', 'webhook.created',
-  'webhook.changed', 'webhook.deleted', 'webhook.disabled', 'webhook.secret_rotated', 'operator.created',
-  'operator.enabled', 'operator.disabled', 'session.opened', 'sessions.ended', 'password.changed', 'password.reset',
-  'password.set', 'email.confirmed', 'second_factor.enabled', 'second_factor.disabled', 'second_factor.locked',
-  'recovery_codes.made', 'recovery_code.used', 'invitation.created', 'invitation.revoked',
+  'account.created', 'account.suspended', 'account.resumed', 'account.terms_changed', 'account.time_zone_changed',
+  'account.charges_canceled', 'account.erased', 'exception.opened', 'exception.resolved', 'exception.reopened',
+  'refund.requested', 'refund.ended', 'payout.requested', 'payout.paid', 'payout.rejected', 'reconcile.started',
+  'reconcile.began', 'day.closed', 'history.seeded', 'history.began', 'history.sealed', 'key.created', 'key.revoked',
+  'webhook.created', 'webhook.changed', 'webhook.deleted', 'webhook.disabled', 'webhook.secret_rotated',
+  'operator.created', 'operator.enabled', 'operator.disabled', 'session.opened', 'sessions.ended', 'password.changed',
+  'password.reset', 'password.set', 'email.confirmed', 'second_factor.enabled', 'second_factor.disabled',
+  'second_factor.locked', 'recovery_codes.made', 'recovery_code.used', 'invitation.created', 'invitation.revoked',
 ] as const
 export type AuditAction = (typeof AUDIT_ACTIONS)[number]

@@ -10,6 +10,7 @@ export type Me = {
   suspendedReason: string | null
   isTwoFactor: boolean
   isFresh: boolean
+  timeZone: string
   cursor: string | null
 }
 export type Service = {
@@ -20,7 +21,6 @@ export type Service = {
   accountsMayRefund: boolean
   refundsReturnFee: boolean
   chargeExpiresSeconds: number
-  timeZone: string
 }
 export type Session = { me: Me | null; service: Service }
 export type RefundStatus = 'PROCESSING' | 'DONE' | 'FAILED'
@@ -68,6 +68,14 @@ export type TimelineEntry =
     }
   | { at: string; kind: 'next_check'; attempts: number }
 export type DepositHistory = { deposit: Deposit; refunds: Refund[]; timeline: TimelineEntry[] }
+export type Statement = {
+  lines: StatementLine[]
+  nextCursor: string | null
+  timeZone?: string
+  openingBalance?: number
+  closingBalance?: number
+  totals?: StatementTotals[]
+}
 export type Period = { created: number; paid: number; paidValue: number; creditedValue: number; fees: number }
 export type Day = { day: string; created: number; paid: number; paidValue: number; creditedValue: number }
 export type Attention = {
@@ -223,6 +231,26 @@ export type Refund = {
   endedAt: string | null
   undoneAt: string | null
 }
+export type StatementLine = {
+  id: string
+  kind: string
+  amount: number
+  balance: number
+  chargeId: string | null
+  paymentLinkId: string | null
+  refundId: string | null
+  payoutId: string | null
+  payout: { status: PayoutStatus; reference: string | null; paidAt: string | null } | null
+  occurredAt: string
+  recordedAt: string
+  gross: number
+  fee: number
+  net: number
+  externalId: string | null
+  description: string | null
+  endToEndId: string | null
+}
+export type StatementTotals = { kind: string; count: number; gross: number; fee: number; net: number }
 export type Account = {
   id: string
   email: string
@@ -307,19 +335,6 @@ export type NewCharge = {
   originalValue: number
   fee: number
   status: DepositStatus
-}
-export type StatementLine = {
-  id: string
-  kind: string
-  amount: number
-  balance: number
-  chargeId: string | null
-  paymentLinkId: string | null
-  refundId: string | null
-  payoutId: string | null
-  payout: { status: PayoutStatus; reference: string | null; paidAt: string | null } | null
-  occurredAt: string
-  recordedAt: string
 }
 export type Payout = {
   id: string

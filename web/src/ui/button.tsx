@@ -47,9 +47,14 @@ export function Button(props: ButtonProps & Look & { isBusy?: boolean; icon?: Ic
 }
 
 /** A link within the dashboard that looks like a button. */
-export function ButtonLink({ to, children, ...look }: Look & { to: string; children: ReactNode }) {
+export function ButtonLink({
+  to,
+  search = {},
+  children,
+  ...look
+}: Look & { to: string; search?: Record<string, string>; children: ReactNode }) {
   return (
-    <Link to={to} className={buttonClass(look)}>
+    <Link to={to} search={search} className={buttonClass(look)}>
       {children}
     </Link>
   )

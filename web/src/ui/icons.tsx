@@ -79,6 +79,9 @@ export const SearchIcon = icon(
   </>,
 )
 export const FilterIcon = icon('M4 7h16M7 12h10M10 17h4')
+export const PrintIcon = icon(
+  'M7 8V3.5h10V8M7 17H4.5A1 1 0 0 1 3.5 16v-6a2 2 0 0 1 2-2h13a2 2 0 0 1 2 2v6a1 1 0 0 1-1 1H17M7 14h10v6.5H7z',
+)
 export const DownloadIcon = icon('M12 4v11m0 0 4-4m-4 4-4-4M5 20h14')
 export const PayoutIcon = icon('M12 15V4m0 0 4 4m-4-4-4 4M5 20h14')
 export const RefreshIcon = icon('M19.5 12a7.5 7.5 0 1 1-2.2-5.3L20 9.4M20 4.5v4.9h-4.9')

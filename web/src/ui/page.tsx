@@ -27,7 +27,7 @@ export function Page(props: {
           {back && (
             <Link
               to={back.to}
-              className="-ml-1 inline-flex min-h-8 items-center gap-1.5 rounded px-1 text-sm font-medium text-soft hover:text-ink"
+              className="print:hidden -ml-1 inline-flex min-h-8 items-center gap-1.5 rounded px-1 text-sm font-medium text-soft hover:text-ink"
             >
               <ArrowLeftIcon className="size-4" />
               {back.label}
@@ -43,7 +43,7 @@ export function Page(props: {
               </h1>
               {text && <p className="mt-1 max-w-2xl text-soft">{text}</p>}
             </div>
-            {props.actions && <div className="flex flex-wrap items-start gap-2">{props.actions}</div>}
+            {props.actions && <div className="flex flex-wrap items-start gap-2 print:hidden">{props.actions}</div>}
           </div>
         </header>
         {failed ? (

@@ -1,5 +1,6 @@
 import { columnOf } from '../../db/sql-values.ts'
 import { EXPIRY_GRACE_MS } from '../deposits/charge-states.ts'
+import { TIME_ZONE } from '../accounts/time-zone.ts'
 import { DAY_ZONE } from '../core/business-days.ts'
 import { byOwnField } from '../core/charge-facts.ts'
 import { check, hex, idMs, isHashOf, NOW, SKEW, timeMs, type Checks } from './rules.ts'
@@ -85,14 +86,16 @@ const depositDay = `
   from (
     select account_id, day, created, paid, paid_cents, fee_cents from daily_totals
     union all
-    select c.account_id, (c.created_at at time zone '${DAY_ZONE}')::date, -1, 0, 0, 0
+    select c.account_id, (c.created_at at time zone ${TIME_ZONE})::date, -1, 0, 0, 0
     from charges c
     join daily_total_marks m on m.account_id = c.account_id
+    join accounts a on a.id = c.account_id
     left join paid d on d.charge_id = c.id and c.emv is null
     where c.id <= m.charge_id and c.status not in ('OPENING', 'FAILED') and (c.emv is not null or d.id is null or d.id <= m.transfer_id)
     union all
-    select m.account_id, (d.occurred_at at time zone '${DAY_ZONE}')::date, 0, -1, -coalesce(c.received_cents, c.value_cents), -c.fee_cents
+    select m.account_id, (d.occurred_at at time zone ${TIME_ZONE})::date, 0, -1, -coalesce(c.received_cents, c.value_cents), -c.fee_cents
     from daily_total_marks m
+    join accounts a on a.id = m.account_id
     join ledger_accounts l on l.kind = 'balance' and l.account_id = m.account_id
     join paid d on d.credit_id = l.id and d.id <= m.transfer_id
     join charges c on c.id = d.charge_id

@@ -40,6 +40,7 @@ export const AUDIT_ACTIONS = [
   'account.suspended',
   'account.resumed',
   'account.terms_changed',
+  'account.time_zone_changed',
   'account.charges_canceled',
   'account.erased',
   'exception.opened',

@@ -1,37 +1,62 @@
-/** Business days are days in Brazil, as payers, providers and tax offices count them. */
+/**
+ * Business days are days in Brazil, as payers, providers and tax offices count them. An account holder may count in
+ * another zone: see accounts/time-zone.ts.
+ */
 export const DAY_ZONE = 'America/Sao_Paulo'
 
 const HOUR_MS = 3_600_000
-const HALF_HOUR_MS = HOUR_MS / 2
+const QUARTER_MS = HOUR_MS / 4
 // No zone is further than 14 hours from UTC.
-const MAX_OFFSET_HALF_HOURS = 28
+const MAX_OFFSET_QUARTERS = 14 * 4
 
-const calendar = new Intl.DateTimeFormat('en-US', {
-  timeZone: DAY_ZONE,
-  calendar: 'gregory',
-  numberingSystem: 'latn',
-  year: 'numeric',
-  month: '2-digit',
-  day: '2-digit',
-})
+// Making one costs more than a thousand uses. There are some 400 zones.
+const calendars = new Map<string, Intl.DateTimeFormat>()
 
-export function dayOf(at: Date): string {
-  const parts = new Map(calendar.formatToParts(at).map(({ type, value }) => [type, value]))
-  return `${parts.get('year')!.padStart(4, '0')}-${parts.get('month')}-${parts.get('day')}`
+function calendarOf(zone: string): Intl.DateTimeFormat {
+  let calendar = calendars.get(zone)
+  if (!calendar) {
+    const digits = { month: '2-digit', day: '2-digit', hour: '2-digit', minute: '2-digit', second: '2-digit' } as const
+    const shape = { timeZone: zone, calendar: 'gregory', numberingSystem: 'latn', hourCycle: 'h23' } as const
+    calendar = new Intl.DateTimeFormat('en-US', { ...shape, ...digits, year: 'numeric' })
+    calendars.set(zone, calendar)
+  }
+  return calendar
+}
+
+/** The clock on the wall, "2026-10-31T23:30:00". */
+export function wallTime(at: Date, zone: string): string {
+  const parts = new Map(
+    calendarOf(zone)
+      .formatToParts(at)
+      .map(({ type, value }) => [type, value]),
+  )
+  const part = (type: Intl.DateTimeFormatPartTypes) => parts.get(type)!
+  const day = `${part('year').padStart(4, '0')}-${part('month')}-${part('day')}`
+  return `${day}T${part('hour')}:${part('minute')}:${part('second')}`
+}
+
+export function dayOf(at: Date, zone = DAY_ZONE): string {
+  return wallTime(at, zone).slice(0, 10)
 }
 
 /** The first moment of a day. It is searched for: under summer time a day could begin at one o'clock. */
-export function dayStart(day: string): Date {
+export function dayStart(day: string, zone = DAY_ZONE): Date {
   const midnightMs = Date.parse(`${day}T00:00:00Z`)
-  for (let halfHours = -MAX_OFFSET_HALF_HOURS; halfHours <= MAX_OFFSET_HALF_HOURS; halfHours++) {
-    const at = new Date(midnightMs + halfHours * HALF_HOUR_MS)
-    if (dayOf(at) >= day) return at
+  for (let quarters = -MAX_OFFSET_QUARTERS; quarters <= MAX_OFFSET_QUARTERS; quarters++) {
+    const at = new Date(midnightMs + quarters * QUARTER_MS)
+    if (dayOf(at, zone) >= day) return at
   }
-  throw new Error(`${day} does not begin in ${DAY_ZONE}`)
+  throw new Error(`${day} does not begin in ${zone}`)
 }
 
 export function dayAfter(day: string): string {
   return addDays(day, 1)
+}
+
+/** The last day of the month of a day. */
+export function monthEnd(day: string): string {
+  const [year, month] = day.split('-').map(Number) as [number, number]
+  return new Date(Date.UTC(year, month, 0)).toISOString().slice(0, 10)
 }
 
 /** Some providers give times in whole seconds, so windows start and end on them. */

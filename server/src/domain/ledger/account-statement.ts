@@ -2,8 +2,9 @@ import type { Cents } from '../../base/money.ts'
 import { hexId, isoTime } from '../../db/sql-values.ts'
 import type { SharedRead } from '../../db/shared-reads.ts'
 import { query } from '../../db/tx.ts'
-import { cursorNumber, page, type ListFilter } from '../core/cursor.ts'
+import { cursorNumber, page } from '../core/cursor.ts'
 import type { Core } from '../core/core.ts'
+import { FEE, HAS_LINE, IS_FEE_BEHIND, IS_NET, type LineKindName } from './line-kinds.ts'
 
 export type Balance = {
   /** What the account is owed: available and reserved. */
@@ -45,8 +46,9 @@ export async function readBalance(core: Core, accountId: string): Promise<Balanc
 
 export type StatementLine = {
   id: string
-  kind: string
-  amountCents: Cents // credits positive
+  kind: LineKindName
+  /** Gross less fee: what the line added to the balance, or took from it. */
+  netCents: Cents
   balanceCents: Cents // the available balance after this line
   chargeId: string | null
   paymentLinkId: string | null
@@ -54,55 +56,13 @@ export type StatementLine = {
   payoutId: string | null
   /** As it is now. */
   payout: { status: 'REQUESTED' | 'PAID' | 'REJECTED'; reference: string | null; paidAt: string | null } | null
-  /** If the line credits a deposit: what was paid, and the fee. Null for other lines. */
-  grossCents: Cents | null
-  feeCents: Cents | null
+  endToEndId: string | null
+  grossCents: Cents
+  feeCents: Cents // negative if it came back
   externalId: string | null
   description: string | null
   occurredAt: string // ISO 8601
   recordedAt: string
-}
-
-// The lines that bring a deposit's money. All other lines of its charge move that money on.
-const CREDITING = `l.kind in ('deposit', 'matched_deposit')`
-
-/**
- * The history of the available balance, newest first. Two index scans merged, so that a page costs the same however
- * long the history is.
- */
-export async function readStatement(
-  core: Core,
-  accountId: string,
-  { cursor, limit, from, to }: ListFilter,
-): Promise<{ lines: StatementLine[]; nextCursor: string | null }> {
-  const rows = await query<StatementLine>(
-    core.pool,
-    `with mine as (select id from ledger_accounts where kind = 'balance' and account_id = $1),
-     lines as (${side('credit', 1, CREDITS)} union all ${side('debit', -1, DEBITS)})
-     select
-       l.id::text as id,
-       l.kind,
-       l.amount as "amountCents",
-       l.after as "balanceCents",
-       ${hexId('l.charge_id')} as "chargeId",
-       c.payment_link_id as "paymentLinkId",
-       ${hexId('l.refund_id')} as "refundId",
-       ${hexId('l.payout_id')} as "payoutId",
-       case when o.id is not null then json_build_object(
-         'status', o.status, 'reference', o.reference, 'paidAt', o.paid_at::text
-       ) end as payout,
-       case when ${CREDITING} then l.amount + c.fee_cents end as "grossCents",
-       case when ${CREDITING} then c.fee_cents end as "feeCents",
-       c.external_id as "externalId",
-       c.description,
-       ${isoTime('l.occurred_at')} as "occurredAt",
-       ${isoTime('l.recorded_at')} as "recordedAt"
-     from lines l left join charges c on c.id = l.charge_id left join payouts o on o.id = l.payout_id
-     order by l.id desc limit $3`,
-    [accountId, cursorNumber(cursor), limit + 1, from, to],
-  )
-  const { items: lines, nextCursor } = page(rows, limit, ({ id }) => id)
-  return { lines, nextCursor }
 }
 
 // A payment's other transfers touch no balance on that side. The indexes of both sides leave them out, so each query of
@@ -110,15 +70,158 @@ export async function readStatement(
 export const CREDITS = `kind not in ('fee', 'suspense')`
 export const DEBITS = `kind not in ('deposit', 'fee', 'suspense')`
 
-/** In SQL, the transfers that debit or credit the balance. */
-function side(name: 'credit' | 'debit', sign: 1 | -1, kinds: string): string {
+/** A part of a statement: the lines behind one and up to another. Both keep their place for ever. */
+export type Period = { afterId: number; lastId: number; openingCents: Cents; closingCents: Cents }
+
+// No statement reaches so far. A power of two, so that the same lines are looked at by every search.
+const PAST_ALL_IDS = 2 ** 50
+
+/**
+ * The lines from one moment to before another. Lines are ordered as they were booked, and their times by the clock of
+ * whoever booked them, so two neighbours may have their times the wrong way round. The period is cut between two lines
+ * all the same, so that each closing balance is the next opening balance.
+ */
+export async function findPeriod(
+  core: Core,
+  accountId: string,
+  { from, to }: { from?: Date | undefined; to?: Date | undefined },
+): Promise<Period> {
+  const rows = await query<{ id: number; cents: Cents }>(core.pool, FIND_CUTS, [
+    accountId,
+    [from?.toISOString() ?? '-infinity', to?.toISOString() ?? 'infinity'],
+  ])
+  const [first, last] = rows
+  if (!first || !last) throw new Error(`account ${accountId} has no balance`)
+  return { afterId: first.id, lastId: last.id, openingCents: first.cents, closingCents: last.cents }
+}
+
+// Bisects the ids, because no index has the times: 50 steps of two index probes each, however long the history is.
+const FIND_CUTS = `
+  with mine as materialized (select id from ledger_accounts where kind = 'balance' and account_id = $1)
+  select coalesce(cut.id, 0)::bigint as id, coalesce(l.after - case when ${IS_FEE_BEHIND} then ${FEE} else 0 end, 0)::bigint as cents
+  from unnest($2::timestamptz[]) with ordinality t (at, place)
+  cross join lateral (
+    with recursive search as (
+      select 0::bigint as low, ${PAST_ALL_IDS}::bigint as high, null::bigint as id
+      union all
+      select
+        case when probe.is_later then s.low else m.middle end,
+        case when probe.is_later then m.middle else s.high end,
+        case when probe.is_later is false then probe.id else s.id end
+      from search s
+      cross join lateral (select (s.low + s.high) / 2 as middle) m
+      left join lateral (
+        select newest.id, newest.recorded_at >= t.at as is_later
+        from (${newest('credit', CREDITS)} union all ${newest('debit', DEBITS)}) newest
+        order by newest.id desc limit 1
+      ) probe on true
+      where s.high - s.low > 1
+    )
+    select id from search order by high - low limit 1
+  ) cut
+  left join lateral (
+    select x.*, case when x.credit_id = (select id from mine) then x.credit_after_cents else x.debit_after_cents end as after
+    from transfers x where x.id = cut.id
+  ) l on true
+  left join charges c on c.id = l.charge_id
+  left join refunds r on r.id = l.refund_id
+  order by t.place`
+
+type Order = 'newest first' | 'oldest first'
+
+export type LineFilter = { order?: Order; cursor?: string; limit: number; period?: Period | undefined }
+
+/** Two index scans merged, so that a page costs the same however long the history is. */
+export async function readStatement(
+  core: Core,
+  accountId: string,
+  { order = 'newest first', cursor, limit, period }: LineFilter,
+): Promise<{ lines: StatementLine[]; nextCursor: string | null }> {
+  const isOldestFirst = order === 'oldest first'
+  const { afterId = 0, lastId = Number.MAX_SAFE_INTEGER } = period ?? {}
+  const seen = cursor === undefined ? undefined : cursorNumber(cursor)
+  const [after, last] = isOldestFirst
+    ? [Math.max(afterId, seen ?? 0), lastId]
+    : [afterId, Math.min(lastId, seen === undefined ? lastId : seen - 1)]
+  const rows = await query<StatementLine>(core.pool, isOldestFirst ? OLDEST_FIRST : NEWEST_FIRST, [
+    accountId,
+    after,
+    last,
+    limit + 1,
+  ])
+  const { items: lines, nextCursor } = page(rows, limit, ({ id }) => id)
+  return { lines, nextCursor }
+}
+
+export type LineTotals = { kind: LineKindName; count: number; grossCents: Cents; feeCents: Cents; netCents: Cents }
+
+// Counting so many takes half a second.
+export const MAX_TOTALED_LINES = 100_000
+
+/** How many lines of each kind a period has, and their sums. Undefined if the period has too many to count. */
+export async function readTotals(
+  core: Core,
+  accountId: string,
+  { afterId, lastId }: Period,
+  maxLines = MAX_TOTALED_LINES,
+): Promise<LineTotals[] | undefined> {
+  const totals = await query<LineTotals>(core.pool, TOTALS, [accountId, afterId, lastId, maxLines + 1])
+  return totals.reduce((sum, { count }) => sum + count, 0) > maxLines ? undefined : totals
+}
+
+const MINE = `mine as (select id from ledger_accounts where kind = 'balance' and account_id = $1)`
+const FACTS = `left join charges c on c.id = l.charge_id left join refunds r on r.id = l.refund_id`
+const SUMS = `l.amount + case when ${IS_NET} then ${FEE} else 0 end as gross, ${FEE} as fee,
+  l.amount - case when ${IS_NET} then 0 else ${FEE} end as net`
+
+const NEWEST_FIRST = linesSql('desc')
+const OLDEST_FIRST = linesSql('asc')
+
+function linesSql(direction: 'asc' | 'desc'): string {
+  const end = `order by t.id ${direction} limit $4`
+  return `
+    with ${MINE}, lines as (${side('credit', 1, CREDITS, end)} union all ${side('debit', -1, DEBITS, end)})
+    select
+      l.id::text as id,
+      l.kind,
+      s.net as "netCents",
+      l.after - case when ${IS_FEE_BEHIND} then s.fee else 0 end as "balanceCents",
+      ${hexId('l.charge_id')} as "chargeId",
+      c.payment_link_id as "paymentLinkId",
+      ${hexId('l.refund_id')} as "refundId",
+      ${hexId('l.payout_id')} as "payoutId",
+      case when o.id is not null then json_build_object(
+        'status', o.status, 'reference', o.reference, 'paidAt', o.paid_at::text
+      ) end as payout,
+      (select end_to_end_id from payments where id = l.payment_id) as "endToEndId",
+      s.gross as "grossCents",
+      s.fee as "feeCents",
+      c.external_id as "externalId",
+      c.description,
+      ${isoTime('l.occurred_at')} as "occurredAt",
+      ${isoTime('l.recorded_at')} as "recordedAt"
+    from lines l ${FACTS} left join payouts o on o.id = l.payout_id cross join lateral (select ${SUMS}) s
+    order by l.id ${direction} limit $4`
+}
+
+const TOTALS = `
+  with ${MINE}, lines as (${side('credit', 1, CREDITS, 'limit $4')} union all ${side('debit', -1, DEBITS, 'limit $4')})
+  select kind, count(*) as count, sum(gross)::bigint as "grossCents", sum(fee)::bigint as "feeCents", sum(net)::bigint as "netCents"
+  from (select l.kind, ${SUMS} from lines l ${FACTS}) summed group by kind order by min(kind)`
+
+/** In SQL, the lines that debit or credit the balance, of the period behind $2 and up to $3. */
+function side(name: 'credit' | 'debit', sign: 1 | -1, kinds: string, end: string): string {
   return `(
     select t.*, ${sign} * t.amount_cents as amount, t.${name}_after_cents as after from transfers t
-    where t.${name}_id = (select id from mine)
-      and t.${kinds}
-      and t.id < $2
-      and ($4::timestamptz is null or t.recorded_at >= $4)
-      and ($5::timestamptz is null or t.recorded_at < $5)
-    order by t.id desc limit $3
+    where t.${name}_id = (select id from mine) and t.${kinds} and t.${HAS_LINE} and t.id > $2 and t.id <= $3 ${end}
+  )`
+}
+
+/** In SQL, the newest line of that side between the bounds of a search. */
+function newest(name: 'credit' | 'debit', kinds: string): string {
+  return `(
+    select x.id, x.recorded_at from transfers x
+    where x.${name}_id = (select id from mine) and x.${kinds} and x.${HAS_LINE} and x.id > s.low and x.id <= m.middle
+    order by x.id desc limit 1
   )`
 }

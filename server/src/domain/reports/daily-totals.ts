@@ -1,7 +1,7 @@
 import { uuidOfTime } from '../../base/ids.ts'
 import type { Cents } from '../../base/money.ts'
 import { query, transact, type Tx } from '../../db/tx.ts'
-import { DAY_ZONE } from '../core/business-days.ts'
+import { TIME_ZONE } from '../accounts/time-zone.ts'
 import type { Core } from '../core/core.ts'
 import { CREDITS } from '../ledger/account-statement.ts'
 
@@ -28,7 +28,10 @@ export async function refreshDailyTotals(core: Core, accountId: string | null): 
   }
 }
 
-/** As of the last refresh: the days since `from` that had deposits, of one account, or of all with null. */
+/**
+ * As of the last refresh: the days since `from` that had deposits, of one account, or of all with null. The days of an
+ * account begin in its own time zone.
+ */
 export function readDailyTotals(core: Core, accountId: string | null, from: string): Promise<DayCounts[]> {
   return query<DayCounts>(
     core.pool,
@@ -38,8 +41,8 @@ export function readDailyTotals(core: Core, accountId: string | null, from: stri
        select day, created, paid, paid_cents, fee_cents from daily_totals
        where ($1::uuid is null or account_id = $1) and day >= $2
        union all
-       select (c.created_at at time zone '${DAY_ZONE}')::date, count(*), 0, 0, 0
-       from charges c join daily_total_marks m using (account_id)
+       select (c.created_at at time zone ${TIME_ZONE})::date, count(*), 0, 0, 0
+       from charges c join daily_total_marks m using (account_id) join accounts a on a.id = c.account_id
        where ($1::uuid is null or c.account_id = $1) and c.id > $3 and c.id > m.charge_id
          and c.status not in ('OPENING', 'FAILED')
        group by 1
@@ -108,7 +111,9 @@ function openSince(now: Date, moreMs = 0): string {
 // shows by its payment. Only such charges have no code, and they count as created from then on. One statement, for one
 // snapshot.
 const COUNT_MORE = `
-  with deposits as (
+  with holder as (
+    select ${TIME_ZONE} as zone from accounts a where a.id = $1
+  ), deposits as (
     select id, kind, charge_id, occurred_at from transfers
     where credit_id = $2 and id > $3 and ${CREDITS} order by id limit $6
   ), is_behind as (
@@ -122,7 +127,7 @@ const COUNT_MORE = `
     from deposits d join charges c on c.id = d.charge_id where d.kind in ('deposit', 'matched_deposit')
   ), added as (
     insert into daily_totals as d (account_id, day, created, paid, paid_cents, fee_cents)
-    select $1, (at at time zone '${DAY_ZONE}')::date, sum(created), sum(paid), sum(paid_cents), sum(fee_cents)
+    select $1, (at at time zone (select zone from holder))::date, sum(created), sum(paid), sum(paid_cents), sum(fee_cents)
     from (
       select created_at, 1, 0, 0, 0 from grown where status not in ('OPENING', 'FAILED')
       union all

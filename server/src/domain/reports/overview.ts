@@ -1,9 +1,10 @@
 import type { Cents } from '../../base/money.ts'
 import { query, queryOne } from '../../db/tx.ts'
 import { CREDITS, readBalance, type Balance } from '../ledger/account-statement.ts'
+import { readHolder } from '../accounts/time-zone.ts'
 import { listDeposits, type Deposit } from './list-deposits.ts'
 import { listClosings, type Closing } from '../reconciliation/closings.ts'
-import { dayOf, daysUntil, dayStart } from '../core/business-days.ts'
+import { DAY_ZONE, dayOf, daysUntil, dayStart } from '../core/business-days.ts'
 import { readReport } from './read-report.ts'
 import { readDailyTotals, refreshDailyTotals, type Counts, type DayCounts } from './daily-totals.ts'
 import type { HeldMoney } from '../deposits/held-payments.ts'
@@ -56,10 +57,11 @@ const MAX_HELD = 10
 export async function readOverview(ctx: Context, accountId: string): Promise<Overview> {
   // One after another: a page open on many screens must not take the connections that settling needs.
   const { balanceCents, availableCents, reservedCents } = await readBalance(ctx, accountId)
+  const { timeZone } = await readHolder(ctx, accountId)
   await refreshDailyTotals(ctx, accountId)
   const { result, ageSeconds } = await readReport(ctx, async (core) => ({
-    ...(await readPeriods(core, accountId)),
-    yesterdaySoFarCents: await readYesterdaySoFar(core, accountId),
+    ...(await readPeriods(core, accountId, timeZone)),
+    yesterdaySoFarCents: await readYesterdaySoFar(core, accountId, timeZone),
   }))
   const { deposits: latest, held } = await listDeposits(ctx, accountId, { limit: LATEST })
   const attention = await readAttention(ctx, accountId)
@@ -88,7 +90,7 @@ export async function readOperatorOverview(ctx: Context): Promise<OperatorOvervi
 }
 
 async function readSums(core: Core): Promise<Omit<OperatorOverview, 'ageSeconds'>> {
-  const { today, days } = await readPeriods(core, null)
+  const { today, days } = await readPeriods(core, null, DAY_ZONE)
   const sums = await queryOne<Omit<OperatorOverview, 'ageSeconds' | 'today' | 'days' | 'lastClosing'>>(
     core.pool,
     `select (select count(*) from accounts) as accounts,
@@ -106,8 +108,8 @@ async function readSums(core: Core): Promise<Omit<OperatorOverview, 'ageSeconds'
   return { ...sums, today, days, lastClosing }
 }
 
-async function readPeriods(core: Core, accountId: string | null) {
-  const wanted = daysUntil(dayOf(core.now()), 2 * SHOWN_DAYS)
+async function readPeriods(core: Core, accountId: string | null, zone: string) {
+  const wanted = daysUntil(dayOf(core.now(), zone), 2 * SHOWN_DAYS)
   const totals = await readDailyTotals(core, accountId, wanted[0]!)
   const found = new Map(totals.map((counts) => [counts.day, counts]))
   const all = wanted.map((day) => found.get(day) ?? { day, ...NOTHING })
@@ -121,9 +123,9 @@ async function readPeriods(core: Core, accountId: string | null) {
 }
 
 /** Reads the credits of two days, newest first, whatever the length of the history. */
-async function readYesterdaySoFar(core: Core, accountId: string): Promise<Cents> {
+async function readYesterdaySoFar(core: Core, accountId: string, zone: string): Promise<Cents> {
   const now = core.now()
-  const [yesterday, today] = daysUntil(dayOf(now), 2).map(dayStart) as [Date, Date]
+  const [yesterday, today] = daysUntil(dayOf(now, zone), 2).map((day) => dayStart(day, zone)) as [Date, Date]
   // A day that begins an hour late is an hour shorter.
   const until = new Date(Math.min(yesterday.getTime() + now.getTime() - today.getTime(), today.getTime()))
   const { cents } = await queryOne<{ cents: Cents }>(

@@ -1,8 +1,30 @@
 import { z } from 'zod'
+import { invalidField } from '../../base/fault.ts'
+import { readHolder } from '../../domain/accounts/time-zone.ts'
 import type { Context } from '../../domain/context.ts'
+import { dayAfter, dayStart, isDay } from '../../domain/core/business-days.ts'
+import {
+  findPeriod,
+  MAX_TOTALED_LINES,
+  readBalance,
+  readStatement,
+  readTotals,
+  type StatementLine,
+} from '../../domain/ledger/account-statement.ts'
+import { LINE_KIND_NAMES, LINE_KINDS } from '../../domain/ledger/line-kinds.ts'
 import { PAYOUT_STATUSES } from '../../domain/payouts/payout-states.ts'
-import { readBalance, readStatement } from '../../domain/ledger/account-statement.ts'
-import { cents, describeOperations, listQuery, nextCursor, response, time, toApi, type Api } from '../server/schemas.ts'
+import {
+  cents,
+  describeOperations,
+  nextCursor,
+  oneOf,
+  paging,
+  response,
+  time,
+  toApi,
+  type Api,
+} from '../server/schemas.ts'
+import { sendStatement, STATEMENT_FORMATS, type StatementFormat } from './statement-export.ts'
 
 export function statementRoutes(app: Api, ctx: Context): void {
   const config = { scope: 'balance:read' } as const
@@ -19,30 +41,87 @@ export function statementRoutes(app: Api, ctx: Context): void {
   })
 
   app.get('/api/statement', { schema: routes.getStatement, config }, async (request) => {
-    const { lines, nextCursor } = await readStatement(ctx, request.caller.accountId, request.query)
-    return { success: true as const, lines: lines.map(toApi), nextCursor }
+    const { accountId } = request.caller
+    const { cursor, limit, from, to } = request.query
+    const filter = { limit, ...(cursor !== undefined && { cursor }) }
+    if (from === undefined && to === undefined) return presentLines(await readStatement(ctx, accountId, filter))
+    const { timeZone } = await readHolder(ctx, accountId)
+    const period = await findPeriod(ctx, accountId, momentsOf({ from, to }, timeZone))
+    const lines = presentLines(await readStatement(ctx, accountId, { ...filter, period }))
+    // All pages have the same totals, and whoever turns a page has them.
+    if (cursor !== undefined) return lines
+    const totals = await readTotals(ctx, accountId, period)
+    const { openingCents: openingBalance, closingCents: closingBalance } = period
+    return { ...lines, timeZone, openingBalance, closingBalance, ...(totals && { totals: totals.map(toApi) }) }
+  })
+
+  // No HEAD, which would read the whole period.
+  const exporting = { schema: routes.exportStatement, exposeHeadRoute: false, config }
+  app.get('/api/statement/export', exporting, async (request, reply) => {
+    const { accountId } = request.caller
+    const { format, ...days } = request.query
+    const { timeZone } = await readHolder(ctx, accountId)
+    return sendStatement(ctx, reply, { accountId, format, ...momentsOf(days, timeZone) }, presentLine)
   })
 }
 
-export const statementQuery = z.object(listQuery)
+function presentLines({ lines, nextCursor }: { lines: StatementLine[]; nextCursor: string | null }) {
+  return { success: true as const, lines: lines.map(presentLine), nextCursor }
+}
+
+function presentLine(line: StatementLine) {
+  return { ...toApi(line), amount: line.netCents }
+}
+
+// ---- Periods ----
+
+/** A day of the account's zone, or a moment. */
+type Edge = { day: string } | { at: Date }
+
+function momentsOf({ from, to }: { from?: Edge | undefined; to?: Edge | undefined }, timeZone: string) {
+  const moments = {
+    from: from && ('day' in from ? dayStart(from.day, timeZone) : from.at),
+    to: to && ('day' in to ? dayStart(dayAfter(to.day), timeZone) : to.at),
+  }
+  if (moments.from && moments.to && moments.from >= moments.to) throw invalidField('to', 'to must not be before from')
+  return moments
+}
+
+function edgeField(name: string, description: string) {
+  const error = `${name} must be a day, such as 2026-01-31, or an ISO 8601 date and time with its zone, such as 2026-01-31T00:00:00Z`
+  const moment = z.iso.datetime({ offset: true })
+  return z
+    .string({ error })
+    .refine((value) => isDay(value) || moment.safeParse(value).success, { error })
+    .transform((value): Edge => (isDay(value) ? { day: value } : { at: new Date(value) }))
+    .meta({ description, examples: ['2026-01-31'] })
+    .exactOptional()
+}
+
+const period = {
+  from: edgeField('from', 'Only lines from this day on, in the time zone of the account; or from this time on.'),
+  to: edgeField('to', 'Only lines up to this day, inclusive; or before this time.'),
+}
+
+// ---- Schemas ----
+
+const MEANINGS = LINE_KIND_NAMES.map((kind) => `\`${kind}\`: ${LINE_KINDS[kind].means}.`)
+
+const sums = {
+  gross: cents.meta({
+    description: 'Before the fee, in cents: positive is a credit, negative a debit.',
+    examples: [5000],
+  }),
+  fee: cents.meta({ description: 'What was taken, in cents; negative if it came back.', examples: [50] }),
+  net: cents.meta({ description: '`gross` less `fee`: what the balance gained or lost, in cents.', examples: [4950] }),
+}
+const kind = z.string().meta({ description: MEANINGS.join(' '), examples: ['deposit'] })
 
 const lineSchema = z
   .object({
     id: z.string().meta({ description: 'Lines booked later have a larger number.' }),
-    kind: z.string().meta({
-      description: [
-        '`deposit`: a payment, less the fee.',
-        '`matched_deposit`: a deposit whose payment was held first, because it had no code or a different amount.',
-        '`refund_reserved`: taken for a refund.',
-        '`refund_released`: returned to you because the refund failed.',
-        '`fee_returned`, `fee_kept`: the part of the fee that came back with a refund, and was charged again when it failed.',
-        '`exception_credited`: a payment that the operator assigned to you, or a refund of yours that came back.',
-        '`refund_charged`: a refund made at the payment provider and charged to you.',
-        '`payout_reserved`: set aside for a payout. `payout_returned`: available again, because the payout was rejected.',
-      ].join(' '),
-      examples: ['deposit'],
-    }),
-    amount: cents.meta({ description: 'In cents: positive is a credit, negative a debit.', examples: [4950] }),
+    kind,
+    amount: cents.meta({ description: 'The same as `net`.', examples: [4950] }),
     balance: cents.meta({ description: 'Your available balance after this line, in cents.', examples: [4950] }),
     chargeId: z.string().nullable(),
     paymentLinkId: z.string().nullable(),
@@ -53,9 +132,23 @@ const lineSchema = z
       .nullable()
       .meta({ description: 'The payout as it is now. A payout that is PAID has no line of its own for that.' }),
     occurredAt: time.meta({ description: 'When it happened. For a deposit, when the payer paid.' }),
-    recordedAt: time.meta({ description: 'When it was booked.' }),
+    recordedAt: time.meta({ description: 'When it was booked. Periods are cut by this time.' }),
+    ...sums,
+    externalId: z.string().nullable().meta({ description: 'Your reference of the deposit.' }),
+    description: z.string().nullable().meta({ description: 'The description of the deposit.' }),
+    endToEndId: z.string().nullable().meta({ description: 'The id of the payment in Pix. Null for a payout.' }),
   })
   .meta({ id: 'StatementLine' })
+
+const totalsSchema = z.object({ kind, count: z.int(), ...sums }).meta({ id: 'StatementTotals' })
+
+const FORMAT_NAMES = Object.keys(STATEMENT_FORMATS) as StatementFormat[]
+const FORMAT_MEANINGS = FORMAT_NAMES.map((name) => `\`${name}\`: ${STATEMENT_FORMATS[name].means}.`)
+const file = z.string().meta({ description: 'The file. `Content-Disposition` has its name.' })
+const fileTypes = [...new Set(FORMAT_NAMES.map((name) => STATEMENT_FORMATS[name].type.split(';')[0]!))]
+
+const ofPeriod = (description: string, schema: z.ZodType = cents) =>
+  schema.optional().meta({ description: `${description} On the first page, with \`from\` or \`to\`.` })
 
 const routes = describeOperations('Balance', {
   getBalance: {
@@ -83,8 +176,36 @@ const routes = describeOperations('Balance', {
   getStatement: {
     summary: 'Get the statement',
     description:
-      'Every ledger line that changed the available balance, newest first, in pages. Needs the scope `balance:read`.',
-    querystring: statementQuery,
-    response: { 200: response('A page of lines.', { lines: lineSchema.array(), nextCursor }) },
+      'Every line that changed the available balance, newest first, in pages. Needs the scope `balance:read`.',
+    querystring: z.object({ ...period, ...paging }),
+    response: {
+      200: response('A page of lines.', {
+        lines: lineSchema.array(),
+        nextCursor,
+        timeZone: ofPeriod('The time zone in which days begin, of the account.', z.string()),
+        openingBalance: ofPeriod('The balance before the first line of the period, in cents.'),
+        closingBalance: ofPeriod('The balance after its last line, in cents.'),
+        totals: ofPeriod(
+          `The sums of the period, by kind. Left out of a period with more than ${MAX_TOTALED_LINES} lines.`,
+          totalsSchema.array(),
+        ),
+      }),
+    },
+  },
+  exportStatement: {
+    summary: 'Export the statement',
+    description: 'All lines of a period as a file, oldest first. Needs the scope `balance:read`.',
+    querystring: z.object({
+      format: oneOf('format', FORMAT_NAMES)
+        .default('csv')
+        .meta({ description: FORMAT_MEANINGS.join(' ') }),
+      ...period,
+    }),
+    response: {
+      200: {
+        description: 'The file.',
+        content: Object.fromEntries(fileTypes.map((type) => [type, { schema: file }])),
+      },
+    },
   },
 })

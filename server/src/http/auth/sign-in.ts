@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
+import { readHolder } from '../../domain/accounts/time-zone.ts'
 import { endSession, isFresh, type Session } from '../../domain/accounts/sessions.ts'
 import { finishSignIn, signIn, type SignedIn, type SignInRefused } from '../../domain/accounts/sign-in.ts'
 import type { Context } from '../../domain/context.ts'
@@ -170,6 +171,8 @@ const meSchema = z.object({
   suspendedReason: z.string().nullable(),
   isTwoFactor: z.boolean(),
   isFresh: z.boolean(),
+  // In which the days of an account begin, or those of the operators.
+  timeZone: z.string(),
   // Where the account's history ends. What a page reads after this answer is not older.
   cursor: z.string().nullable(),
 })
@@ -180,7 +183,9 @@ async function presentMe(ctx: Context, session: Session) {
   const { kind, email } = caller
   const stand = accountId === null ? undefined : await readStand(ctx, accountId)
   const cursor = stand ? historyCursor(stand.historyId, stand.last) : null
-  return { kind, email, name, accountId, suspendedReason, isTwoFactor, isFresh: isFresh(session, ctx.now()), cursor }
+  const timeZone = accountId === null ? DAY_ZONE : (await readHolder(ctx, accountId)).timeZone
+  const person = { kind, email, name, accountId, suspendedReason, isTwoFactor, isFresh: isFresh(session, ctx.now()) }
+  return { ...person, timeZone, cursor }
 }
 
 const serviceSchema = z.object({
@@ -191,7 +196,6 @@ const serviceSchema = z.object({
   accountsMayRefund: z.boolean(),
   refundsReturnFee: z.boolean(),
   chargeExpiresSeconds: z.int(),
-  timeZone: z.string(),
 })
 
 function presentService({ settings, mailer }: Context) {
@@ -204,7 +208,6 @@ function presentService({ settings, mailer }: Context) {
     accountsMayRefund: refunds.byAccounts,
     refundsReturnFee: refunds.returnFee,
     chargeExpiresSeconds,
-    timeZone: DAY_ZONE,
   }
 }
 

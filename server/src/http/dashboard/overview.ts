@@ -6,7 +6,7 @@ import { ATTENTION_KINDS, readOperatorOverview, readOverview } from '../../domai
 import { depositSchema, presentDeposit } from '../api/deposit-records.ts'
 import { presentProvider, providerSchema } from '../operator/providers.ts'
 import { closingSchema, presentClosing } from '../operator/reconciliation.ts'
-import { sayAge } from './exports.ts'
+import { sayAge } from '../server/exports.ts'
 import { cents, toApi, response, time, type Api } from '../server/schemas.ts'
 
 export function overviewRoutes(api: Api, ctx: Context): void {

@@ -6,6 +6,7 @@ import { Copyable } from '../../ui/data/values.tsx'
 import { Select } from '../../ui/form/form.tsx'
 import { ChangePassword } from './change-password.tsx'
 import { Sessions } from './sessions.tsx'
+import { TimeZoneSetting } from './time-zone.tsx'
 import { TwoFactor } from './two-factor.tsx'
 
 const useTexts = translations({
@@ -39,6 +40,7 @@ export function SettingsPage() {
           ]}
         />
       </Card>
+      {me.kind === 'account' && <TimeZoneSetting />}
       <TwoFactor />
       <ChangePassword />
       <Sessions />

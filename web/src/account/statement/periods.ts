@@ -1,7 +1,10 @@
 import { addDays, dayOf } from '../../base/dates.ts'
 
-export const PERIODS = ['today', 'week', 'month', 'last-month', 'own'] as const
+export const PERIODS = ['today', 'week', 'month', 'last-month', 'all', 'own'] as const
 export type Period = (typeof PERIODS)[number]
+
+/** Pix began in that month, so no line is older. */
+const FIRST_DAY = '2020-11-01'
 
 /** The first and the last day of a period, inclusive. */
 export function periodDays(period: Exclude<Period, 'own'>, now: Date): { from: string; to: string } {
@@ -18,5 +21,7 @@ export function periodDays(period: Exclude<Period, 'own'>, now: Date): { from: s
       const last = addDays(first, -1)
       return { from: `${last.slice(0, 8)}01`, to: last }
     }
+    case 'all':
+      return { from: FIRST_DAY, to: today }
   }
 }

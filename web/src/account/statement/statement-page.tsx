@@ -1,18 +1,20 @@
 import { Link } from '@tanstack/react-router'
-import { useState } from 'react'
-import { endOfDayIso, startOfDayIso } from '../../base/dates.ts'
+import { keepPreviousData } from '@tanstack/react-query'
 import { useFormat } from '../../base/format.ts'
 import { translations } from '../../base/language.ts'
-import { useCursorList, useFilters, useGet } from '../../base/queries.ts'
-import type { StatementLine } from '../../contract/types.ts'
-import { useStatusText } from '../../ui/badge.tsx'
-import { ExportMenu } from '../../ui/data/export-menu.tsx'
+import { useCursorList, useGet } from '../../base/queries.ts'
+import type { Statement, StatementLine } from '../../contract/types.ts'
+import { ButtonLink } from '../../ui/button.tsx'
 import { DateRangeFilter, TimeZone } from '../../ui/data/filter-bar.tsx'
 import { CardLines, Table, type Column } from '../../ui/data/table.tsx'
 import { DateTime, Money } from '../../ui/data/values.tsx'
-import { StatementIcon } from '../../ui/icons.tsx'
+import { PrintIcon, StatementIcon } from '../../ui/icons.tsx'
 import { Card, Empty, Figure, Page, Skeleton } from '../../ui/page.tsx'
-import { periodDays, PERIODS, type Period } from './periods.ts'
+import { useChosenPeriod, usePeriodTexts } from './chosen-period.ts'
+import { ExportStatement } from './export-statement.tsx'
+import { LineTitle, Net, useNote } from './line.tsx'
+import { PERIODS, type Period } from './periods.ts'
+import { Summary, useColumnTexts } from './summary.tsx'
 
 const useTexts = translations({
   title: ['Extrato', 'Statement'],
@@ -24,63 +26,44 @@ const useTexts = translations({
   reserved: (money: string) => [`${money} reservados para repasses`, `${money} reserved for payouts`],
   payouts: ['Ver repasses', 'View payouts'],
   period: ['Período', 'Period'],
-  periods: {
-    today: ['Hoje', 'Today'],
-    week: ['7 dias', '7 days'],
-    month: ['Este mês', 'This month'],
-    'last-month': ['Mês passado', 'Last month'],
-    own: ['Personalizado', 'Custom'],
-  },
-  what: ['Lançamento', 'Entry'],
-  when: ['Data', 'Date'],
-  amount: ['Valor', 'Amount'],
-  after: ['Saldo', 'Balance'],
+  print: ['Imprimir', 'Print'],
   emptyTitle: ['Nenhum lançamento neste período', 'No entries in this period'],
   emptyText: [
     'Depósitos pagos e devoluções aparecem aqui assim que mudam o saldo.',
     'Paid deposits and refunds appear here as soon as they change the balance.',
   ],
-  kinds: {
-    deposit: ['Depósito (líquido)', 'Deposit, net of fee'],
-    refund_reserved: ['Devolução ao pagador', 'Refund to the payer'],
-    refund_released: ['Devolução falhou: valor de volta', 'Refund failed: amount returned'],
-    fee_returned: ['Tarifa devolvida', 'Fee returned'],
-    fee_kept: ['Tarifa cobrada de novo: devolução falhou', 'Fee charged again: refund failed'],
-    matched_deposit: ['Depósito liberado pela equipe do guiche', 'Deposit released by the guiche team'],
-    exception_credited: ['Crédito feito pela equipe do guiche', 'Credited by the guiche team'],
-    payout_reserved: ['Repasse', 'Payout'],
-    payout_returned: ['Repasse recusado: valor de volta', 'Payout rejected: amount returned'],
-    refund_charged: ['Devolução feita pelo provedor de pagamento', 'Refund made at the payment provider'],
-  },
 })
 
 const PAGE_ROWS = 25
 /** The history tells of all but the amount that a new refund reserves: it tells how the refund ends. */
 const REFRESH_MS = 60_000
+const PATH = '/statement'
 
 export function StatementPage() {
   const t = useTexts()
-  const [openedAt] = useState(() => new Date())
-  const filters = useFilters(['period', 'from', 'to'])
-  const period = PERIODS.find((name) => name === filters.values.period) ?? 'week'
-  const { from, to } = period === 'own' ? filters.values : periodDays(period, openedAt)
-  const query = { from: startOfDayIso(from), to: endOfDayIso(to) }
-  const list = useCursorList<StatementLine>({
-    path: '/statement',
-    query: { ...query, limit: PAGE_ROWS },
-    field: 'lines',
-    refetchIntervalMs: REFRESH_MS,
+  const { period, from, to, choose, filters } = useChosenPeriod()
+  const query = { from, to, limit: PAGE_ROWS }
+  const list = useCursorList<StatementLine>({ path: PATH, query, field: 'lines', refetchIntervalMs: REFRESH_MS })
+  // The first page of the list, which alone has balances and totals.
+  const summary = useGet<Statement>(['list', PATH, query, null], PATH, {
+    query,
+    placeholderData: keepPreviousData,
   })
-  // A custom period starts with the days that are shown.
-  const choose = (next: Period) =>
-    filters.set(next === 'own' ? { period: next, from, to } : { period: next, from: '', to: '' })
   return (
     <Page
       title={t.title}
       text={t.text}
-      actions={<ExportMenu path="/statement.csv" query={query} period={t.periods[period]} />}
+      actions={
+        <>
+          <ButtonLink to="/statement/print" search={{ period, from, to }}>
+            <PrintIcon />
+            {t.print}
+          </ButtonLink>
+          <ExportStatement from={from} to={to} />
+        </>
+      }
     >
-      <Balance />
+      <CurrentBalance />
       <Card isFlush>
         <div className="flex flex-wrap items-center gap-x-4 gap-y-3 px-5 py-4">
           <PeriodChoice value={period} onChange={choose} />
@@ -91,19 +74,15 @@ export function StatementPage() {
           )}
           <TimeZone />
         </div>
+        {summary.data?.openingBalance !== undefined && <Summary statement={summary.data} />}
+      </Card>
+      <Card isFlush>
         <Table
           caption={t.title}
           columns={useLineColumns()}
           list={list}
           rowKey={(line) => line.id}
-          card={(line) => (
-            <CardLines
-              name={<Entry line={line} />}
-              mark={<Amount line={line} />}
-              text={<DateTime at={line.recordedAt} isShort />}
-              end={<Money cents={line.balance} />}
-            />
-          )}
+          card={(line) => <LineCard line={line} />}
           skeletonRows={10}
           empty={<Empty icon={StatementIcon} title={t.emptyTitle} text={t.emptyText} />}
         />
@@ -112,7 +91,23 @@ export function StatementPage() {
   )
 }
 
-function Balance() {
+function LineCard({ line }: { line: StatementLine }) {
+  const noteOf = useNote()
+  return (
+    <CardLines
+      name={<LineTitle line={line} />}
+      mark={<Net line={line} />}
+      text={
+        <>
+          <DateTime at={line.recordedAt} isShort /> {noteOf(line)}
+        </>
+      }
+      end={<Money cents={line.balance} />}
+    />
+  )
+}
+
+function CurrentBalance() {
   const t = useTexts()
   const { money } = useFormat()
   const balance = useGet<{ available: number; reserved: number }>(['balance'], '/balance', {
@@ -144,6 +139,7 @@ function Balance() {
 
 function PeriodChoice({ value, onChange }: { value: Period; onChange: (value: Period) => void }) {
   const t = useTexts()
+  const names = usePeriodTexts()
   return (
     <div role="group" aria-label={t.period} className="-mx-3 flex flex-wrap gap-1">
       {PERIODS.map((period) => (
@@ -154,7 +150,7 @@ function PeriodChoice({ value, onChange }: { value: Period; onChange: (value: Pe
           onClick={() => onChange(period)}
           className="min-h-10 shrink-0 rounded-lg px-3 text-sm font-semibold text-soft -outline-offset-2 hover:bg-hover aria-pressed:bg-good-ground aria-pressed:text-good"
         >
-          {t.periods[period]}
+          {names[period]}
         </button>
       ))}
     </div>
@@ -162,41 +158,22 @@ function PeriodChoice({ value, onChange }: { value: Period; onChange: (value: Pe
 }
 
 function useLineColumns(): Column<StatementLine>[] {
-  const t = useTexts()
+  const t = useColumnTexts()
+  const noteOf = useNote()
   return [
-    { header: t.when, width: 'w-52', cell: (line) => <DateTime at={line.recordedAt} /> },
-    { header: t.what, cell: (line) => <Entry line={line} /> },
-    { header: t.amount, align: 'right', cell: (line) => <Amount line={line} /> },
+    { header: t.when, width: 'w-44', cell: (line) => <DateTime at={line.recordedAt} isShort /> },
+    {
+      header: t.what,
+      cell: (line) => (
+        <>
+          <LineTitle line={line} />
+          <span className="block truncate text-sm text-soft">{noteOf(line)}</span>
+        </>
+      ),
+    },
+    { header: t.gross, align: 'right', isWideOnly: true, cell: (line) => <Money cents={line.gross} /> },
+    { header: t.fee, align: 'right', isWideOnly: true, cell: (line) => <Money cents={line.fee} /> },
+    { header: t.net, align: 'right', cell: (line) => <Net line={line} /> },
     { header: t.after, align: 'right', cell: (line) => <Money cents={line.balance} /> },
   ]
-}
-
-function Entry({ line: { kind, paymentLinkId, payout } }: { line: StatementLine }) {
-  const kinds: Record<string, string> = useTexts().kinds
-  const { day } = useFormat()
-  const statusText = useStatusText()
-  const text = kinds[kind] ?? kind
-  if (payout !== null) {
-    const state = [statusText(payout.status), payout.paidAt && day(payout.paidAt), payout.reference]
-    return (
-      <span className="block">
-        <Link to="/payouts" className={ENTRY}>
-          {text}
-        </Link>
-        <span className="block truncate text-sm text-soft">{state.filter(Boolean).join(' · ')}</span>
-      </span>
-    )
-  }
-  if (paymentLinkId === null) return text
-  return (
-    <Link to="/deposits/$paymentLinkId" params={{ paymentLinkId }} className={ENTRY}>
-      {text}
-    </Link>
-  )
-}
-
-const ENTRY = 'font-medium underline decoration-line decoration-2 underline-offset-4 hover:decoration-current'
-
-function Amount({ line: { amount } }: { line: StatementLine }) {
-  return <Money cents={amount} sign className={`font-medium ${amount > 0 ? 'text-good' : ''}`} />
 }

@@ -117,6 +117,7 @@ const useActionTexts = translations<Record<AuditAction, Pair>>({
   'account.created': ['Conta criada', 'Account created'],
   'account.suspended': ['Conta suspensa', 'Account suspended'],
   'account.resumed': ['Conta reativada', 'Account reactivated'],
+  'account.time_zone_changed': ['Fuso horário alterado', 'Time zone changed'],
   'account.terms_changed': ['Tarifa e limites alterados', 'Fee and limits changed'],
   'account.charges_canceled': ['Cobranças em aberto canceladas', 'Open charges canceled'],
   'account.erased': ['Dados pessoais apagados', 'Personal data erased'],

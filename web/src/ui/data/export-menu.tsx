@@ -10,15 +10,15 @@ const useTexts = translations({
   csv: ['CSV para sistemas', 'CSV for software'],
 })
 
-/** The list as a file: its filters and all of its pages. `period` names the days. */
-export function ExportMenu({ path, query, period }: { path: string; query: Query; period?: string }) {
+/** The list as a file: its filters and all of its pages. */
+export function ExportMenu({ path, query }: { path: string; query: Query }) {
   const t = useTexts()
   const save = (format: string) => location.assign(fileUrl(path, { ...query, format }))
   return (
     <Menu
-      trigger={<Button icon={DownloadIcon}>{period === undefined ? t.label : `${t.label}: ${period}`}</Button>}
+      trigger={<Button icon={DownloadIcon}>{t.label}</Button>}
       items={[
-        { label: t.excel, icon: DownloadIcon, onSelect: () => save('excel-br') },
+        { label: t.excel, icon: DownloadIcon, onSelect: () => save('csv-br') },
         { label: t.csv, icon: DownloadIcon, onSelect: () => save('csv') },
       ]}
     />

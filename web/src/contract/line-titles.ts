@@ -1,0 +1,12 @@
+// Generated from the server’s schemas: UPDATE_CONTRACT=1 npx vitest run server/test/contract.test.ts
+
+export const LINE_TITLES = {
+  deposit: ['Depósito', 'Deposit'],
+  matched_deposit: ['Depósito liberado pela equipe do guiche', 'Deposit released by the guiche team'],
+  refund_reserved: ['Devolução', 'Refund'],
+  refund_released: ['Devolução não realizada', 'Refund failed'],
+  exception_credited: ['Crédito da equipe do guiche', 'Credit by the guiche team'],
+  refund_charged: ['Devolução feita pela instituição', 'Refund made by the bank'],
+  payout_reserved: ['Repasse', 'Payout'],
+  payout_returned: ['Repasse recusado', 'Payout rejected'],
+} as const
