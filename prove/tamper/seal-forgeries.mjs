@@ -81,6 +81,26 @@ export function sealForgeries({ victim, eve }) {
       `update accounts set suspended_at = created_at, suspended_reason = 'x' where id = '${victim}'`,
     ],
 
+    // ---- Members
+    [
+      'a member whom nobody invited',
+      ['row'],
+      `insert into members (id, account_id, user_id, role, added_at) values (gen_random_uuid(), '${victim}', ${userOf(eve)}, 'owner', now())`,
+    ],
+    ['a member with another role', ['row'], `update members set role = 'viewer' where account_id = '${victim}'`],
+    ['a member who is called removed', ['row'], `update members set removed_at = now() where account_id = '${victim}'`],
+    ['a member who is gone', ['row'], `delete from members where account_id = '${victim}'`],
+    [
+      'a member of another account',
+      ['row'],
+      `update members set account_id = ${idle} where account_id = '${victim}' and user_id <> (select user_id from accounts where id = ${idle})`,
+    ],
+    [
+      'a second factor that the account is said to demand',
+      ['row'],
+      `update accounts set requires_second_factor = true where id = '${eve}'`,
+    ],
+
     // ---- People
     [
       'an e-mail that leads to somebody else',

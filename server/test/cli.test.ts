@@ -363,7 +363,7 @@ test.each([
     'an unknown scope',
     ['key', 'create', '--email', 'a@example.com', '--name', 'x', '--scopes', 'all'],
     {},
-    'guiche: Unknown scope all: the scopes are deposits:write, deposits:read, balance:read, payouts:write, payouts:read, events:read, webhooks:write\n',
+    'guiche: Unknown scope all: the scopes are deposits:write, deposits:read, refunds:write, balance:read, payouts:write, payouts:read, events:read, webhooks:write\n',
   ],
   [
     'an unknown charge',

@@ -1,6 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
 import { SCOPES } from '../src/domain/accounts/callers.ts'
+import { ROLE_NAMES } from '../src/domain/accounts/roles.ts'
 import { AUDIT_ACTIONS } from '../src/domain/core/audit-log.ts'
 import { LINE_KIND_NAMES, LINE_KINDS } from '../src/domain/ledger/line-kinds.ts'
 import { PAYOUT_STATUSES } from '../src/domain/payouts/payout-states.ts'
@@ -20,6 +21,7 @@ const HEADER = '// Generated from the server’s schemas: UPDATE_CONTRACT=1 npx 
 const LISTS = {
   DEPOSIT_STATUSES: ['DepositStatus', STATUSES],
   SCOPES: ['Scope', SCOPES],
+  ROLES: ['Role', ROLE_NAMES],
   EVENTS: ['EventKind', EVENT_KINDS],
   PAYOUT_STATUSES: ['PayoutStatus', PAYOUT_STATUSES],
   EXCEPTION_KINDS: ['ExceptionKind', EXCEPTION_KINDS],
@@ -43,6 +45,9 @@ const TYPES: Record<string, string> = {
   Attention: 'GET /overview attention[]',
   Overview: 'GET /overview',
   Key: 'GET /keys keys[]',
+  Member: 'GET /members members[]',
+  MemberInvitation: 'GET /members invitations[]',
+  Members: 'GET /members',
   DeliveryState: 'GET /deliveries deliveries[].status',
   Delivery: 'GET /deliveries deliveries[]',
   DeliveryAttempt: 'GET /deliveries/:eventId/:webhookId attempts[]',

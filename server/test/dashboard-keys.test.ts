@@ -24,6 +24,7 @@ test('a key that is made in the dashboard works, and its text is shown this once
     expiresAt: '2026-04-01T03:00:00.000Z',
     revokedAt: null,
     lastUsedAt: null,
+    madeBy: account.email,
   })
   expect(await authenticate(w.ctx, text)).toMatchObject({ accountId: account.accountId, scopes: WANTED.scopes })
 

@@ -5,8 +5,10 @@ import { expect, test } from 'vitest'
 import { query } from '../src/db/tx.ts'
 import { eventName } from '../src/domain/webhooks/events.ts'
 import { listExceptions } from '../src/domain/refunds/exceptions.ts'
+import { inviteMember } from '../src/domain/accounts/member-invitations.ts'
 import { seedHistory } from '../src/domain/demo/seed.ts'
 import { enter, expectAccessible, overflowPx, useChromium, visit } from './chromium.ts'
+import { join as joinAccount } from './members-client.ts'
 import { makeOperator } from './operators-client.ts'
 import { sweepAll } from './reconcile-bank.ts'
 import { strayPayment } from './refund-steps.ts'
@@ -143,6 +145,9 @@ async function filledWorld() {
     w.pool,
     `select payment_link_id as id from charges where status = 'COMPLETED' order by refunded_cents desc limit 1`,
   )
+  await joinAccount(w, account.accountId, 'cashier', 'rosa@example.com')
+  const invited = { accountId: account.accountId, email: 'bia@example.com', role: 'finance' } as const
+  await inviteMember(w.ctx, { kind: 'account', name: account.email }, invited)
   await w.app.listen({ port: 0, host: '127.0.0.1' })
   const url = `http://127.0.0.1:${portOf(w.app)}`
   const addresses: Addresses = {

@@ -82,8 +82,8 @@ test('a key that nobody made is refused in the same words as a revoked one', asy
 test('a scope that the key lacks is named', async () => {
   const w = await world()
   const { caller } = await w.account({ scopes: ['deposits:read'] })
-  expect(() => requireScope(caller, 'deposits:read')).not.toThrow()
-  expect(() => requireScope(caller, 'deposits:write')).toThrow('This API key lacks the scope deposits:write')
+  expect(() => requireScope(caller, { scope: 'deposits:read' })).not.toThrow()
+  expect(() => requireScope(caller, { scope: 'deposits:write' })).toThrow('This API key lacks the scope deposits:write')
 })
 
 // ---- Revoking and expiry ----

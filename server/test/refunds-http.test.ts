@@ -144,7 +144,7 @@ test('a key that may only read cannot refund', async () => {
   const w = await world(ALLOWED)
   const account = await w.account({ scopes: ['deposits:read'] })
   const answer = await w.app.inject(refundRequest(account.key, UNKNOWN_ID, {}))
-  expect([answer.statusCode, answer.json().error]).toEqual([403, 'This API key lacks the scope deposits:write'])
+  expect([answer.statusCode, answer.json().error]).toEqual([403, 'This API key lacks the scope refunds:write'])
 })
 
 test('refunds of a deposit are listed newest first, page by page, also those made at the bank', async () => {

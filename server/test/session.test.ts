@@ -3,6 +3,10 @@ import { expect, test } from 'vitest'
 import { query, transact } from '../src/db/tx.ts'
 import { suspendAccount } from '../src/domain/accounts/accounts.ts'
 import type { Settings } from '../src/domain/core/settings.ts'
+import { inviteMember } from '../src/domain/accounts/member-invitations.ts'
+import { listMembers } from '../src/domain/accounts/members.ts'
+import { ROLES } from '../src/domain/accounts/roles.ts'
+import { SYSTEM } from '../src/domain/core/audit-log.ts'
 import { createKey } from '../src/domain/accounts/api-keys.ts'
 import { requestPayout } from '../src/domain/payouts/payouts.ts'
 import { setOperatorEnabled } from '../src/domain/users/operators.ts'
@@ -20,8 +24,12 @@ const ORIGIN = 'https://guiche.example'
 const PUBLIC = new Set([
   'GET /dashboard/api/me',
   'POST /dashboard/api/auth/sign-in/email',
+  'POST /dashboard/api/auth/sign-in/passkey',
+  'POST /dashboard/api/auth/passkey/begin',
   'POST /dashboard/api/auth/sign-up/email',
   'POST /dashboard/api/auth/invitation',
+  'POST /dashboard/api/auth/membership/invitation',
+  'POST /dashboard/api/auth/membership/sign-up',
   'POST /dashboard/api/auth/sign-out',
   'POST /dashboard/api/auth/request-password-reset',
   'POST /dashboard/api/auth/reset-password',
@@ -106,14 +114,20 @@ test('another account’s ids are unknown to a session, on every route that take
       expiresAt: null,
     }),
   )
-  const wanted = { accountId: account.accountId, valueCents: 1, note: null, idempotencyKey: null }
-  const { payout } = await requestPayout(w.ctx, { kind: 'account', name: account.email }, wanted)
+  const { accountId } = account
+  const asked = { accountId, valueCents: 1, note: null, idempotencyKey: null }
+  const { payout } = await requestPayout(w.ctx, { kind: 'account', name: account.email }, asked)
+  const wanted = { accountId, email: 'ana@example.com', role: 'viewer' as const }
+  const { invitation } = await inviteMember(w.ctx, SYSTEM, wanted)
+  const [member] = await listMembers(w.ctx, accountId)
   const ids: Record<string, string> = {
     paymentLinkId: charge.paymentLinkId,
     webhookId: webhook.webhookId,
     eventId: event!.id,
     keyId,
     payoutId: payout.id,
+    id: invitation.invitationId,
+    userId: member!.userId,
   }
   const stranger = await w.session(await w.account())
   // The name of an order is its account holder’s own choice, so another account’s may be the same.
@@ -125,7 +139,7 @@ test('another account’s ids are unknown to a session, on every route that take
         if (!ids[name]) throw new Error(`tell this test whose id :${name} of ${url} is`)
         return ids[name]
       })
-      const payload = { name: 'mine', value: 1, reason: 'x', overlapSeconds: 60 }
+      const payload = { name: 'mine', value: 1, reason: 'x', overlapSeconds: 60, role: 'viewer' }
       const answer = await stranger.ask(method, filled, method === 'GET' ? undefined : payload)
       expect([method, url, answer.statusCode]).toEqual([method, url, 404])
     }
@@ -264,8 +278,12 @@ test('who is signed in, and what the service is like, can be asked by anybody', 
     email: account.email,
     name: account.caller.accountName,
     accountId: account.accountId,
+    accounts: [{ accountId: account.accountId, name: account.caller.accountName, role: 'owner' }],
+    role: 'owner',
+    scopes: [...ROLES.owner],
     suspendedReason: null,
     isTwoFactor: false,
+    mustSetUpSecondFactor: false,
     isFresh: true,
     timeZone: 'America/Sao_Paulo',
     cursor: expect.stringMatching(/^[0-9a-f]{32}\.0$/),

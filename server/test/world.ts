@@ -83,7 +83,7 @@ export type World = {
   /** The emails that were sent, oldest first. */
   letters: Email[]
   account(options?: { scopes?: Scope[] }): Promise<TestAccount>
-  session(who: { accountId: string } | { operatorId: string }): Promise<TestSession>
+  session(who: SignedIn): Promise<TestSession>
   deposit(account: TestAccount, request?: Partial<DepositRequest>): Promise<Charge>
   /** A charge that is paid at the bank, and not settled yet. */
   paidCharge(options?: {
@@ -114,6 +114,9 @@ export type SandboxHandle = {
   faults(plan: object): Promise<void>
   stats(): Promise<{ calls: Record<string, number>; notifications: Record<string, number> }>
 }
+
+/** An account stands for its first owner. */
+type SignedIn = { accountId: string; userId?: string } | { operatorId: string }
 
 type Options = {
   settings?: Partial<Settings>
@@ -329,22 +332,16 @@ function openContext(parts: {
 }
 
 /** Opens a session as signing in does, but without the password, which takes longer than most tests. */
-async function openSession({
-  ctx,
-  app,
-  who,
-}: {
-  ctx: Context
-  app: App
-  who: { accountId: string } | { operatorId: string }
-}): Promise<TestSession> {
-  const [table, id] = 'accountId' in who ? ['accounts', who.accountId] : ['operators', who.operatorId]
+async function openSession({ ctx, app, who }: { ctx: Context; app: App; who: SignedIn }): Promise<TestSession> {
+  const isOperator = 'operatorId' in who
+  const [table, id] = isOperator ? ['operators', who.operatorId] : ['accounts', who.accountId]
   const token = randomBytes(24).toString('base64url')
   const [row] = await query<{ id: string }>(
     ctx.pool,
-    `insert into sessions (id, user_id, token, created_at, expires_at, authenticated_at)
-     select gen_random_uuid(), user_id, $2, $3, $3::timestamptz + interval '30 years', $3 from ${table} where id = $1 returning id`,
-    [id, token, ctx.now()],
+    `insert into sessions (id, user_id, token, created_at, expires_at, authenticated_at, account_id)
+     select gen_random_uuid(), coalesce($4, user_id), $2, $3, $3::timestamptz + interval '30 years', $3, $5
+     from ${table} where id = $1 returning id`,
+    [id, token, ctx.now(), isOperator ? null : who.userId, isOperator ? null : who.accountId],
   )
   const { publicUrl, signIn } = ctx.settings
   const value = encodeURIComponent(signToken(token, signIn.secrets()[0]!))

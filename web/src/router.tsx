@@ -23,6 +23,7 @@ import { Toasts } from './ui/toast.tsx'
 /** A shorter wait needs no loading screen. */
 const PENDING_AFTER_MS = 400
 
+type Scope = Me['scopes'][number]
 type Search = Record<string, string | undefined>
 
 const root = createRootRoute({
@@ -76,20 +77,31 @@ const navigation: NavEntry[] = []
 
 /**
  * A page of a branch. Its code is loaded when it is first opened, or when the pointer is over a link to it. With an
- * `entry` it is in the navigation: icon, Portuguese, English, and what fits on a phone.
+ * `entry` it is in the navigation: icon, Portuguese, English, and what fits on a phone. Members whose role lacks the
+ * `scope` do not see it.
  */
 function page<Parent extends AnyRoute, const Path extends string>(
   parent: Parent,
   path: Path,
   component: () => ReactNode,
   entry?: [icon: icons.Icon, pt: string, en: string, short?: string],
+  scope?: Scope,
 ) {
   if (entry) {
     const [icon, pt, en, short] = entry
     const { id: branch = '' } = parent.options as { id?: string }
-    navigation.push({ to: path, branch, icon, label: [pt, en], short })
+    navigation.push({ to: path, branch, icon, label: [pt, en], short, scope })
   }
-  return createRoute({ getParentRoute: () => parent, path, component })
+  return createRoute({
+    getParentRoute: () => parent,
+    path,
+    component,
+    beforeLoad: async () => {
+      if (scope === undefined) return
+      const { me } = await queryClient.ensureQueryData(sessionQuery)
+      if (me && !me.scopes.includes(scope)) throw redirect({ to: homeOf(me) })
+    },
+  })
 }
 
 const DevelopersPage = lazy(() => import('./account/developers/developers-page.tsx'), 'DevelopersPage')
@@ -105,19 +117,21 @@ const tree = root.addChildren([
     ]),
     page(open, '/forgot-password', lazy(() => import('./sign-in/forgot-password-page.tsx'), 'ForgotPasswordPage')),
     page(open, '/reset-password', lazy(() => import('./sign-in/reset-password-page.tsx'), 'ResetPasswordPage')),
+    page(open, '/join', lazy(() => import('./sign-in/join-page.tsx'), 'JoinPage')),
     page(open, '/verify-email', lazy(() => import('./sign-in/verify-email-page.tsx'), 'VerifyEmailPage')),
   ]),
   inside.addChildren([
     account.addChildren([
-      page(account, '/', lazy(() => import('./account/overview/overview-page.tsx'), 'OverviewPage'), [icons.OverviewIcon, 'Visão geral', 'Overview']),
+      page(account, '/', lazy(() => import('./account/overview/overview-page.tsx'), 'OverviewPage'), [icons.OverviewIcon, 'Visão geral', 'Overview'], 'balance:read'),
       page(account, '/deposits', lazy(() => import('./account/deposits/deposits-page.tsx'), 'DepositsPage'), [icons.DepositIcon, 'Depósitos', 'Deposits']),
       page(account, '/deposits/$paymentLinkId', lazy(() => import('./account/deposits/deposit-page.tsx'), 'DepositPage')),
-      page(account, '/statement', lazy(() => import('./account/statement/statement-page.tsx'), 'StatementPage'), [icons.StatementIcon, 'Extrato', 'Statement']),
-      page(account, '/payouts', lazy(() => import('./account/payouts/payouts-page.tsx'), 'PayoutsPage'), [icons.PayoutIcon, 'Repasses', 'Payouts']),
-      page(account, '/statement/print', lazy(() => import('./account/statement/print-page.tsx'), 'PrintPage')),
+      page(account, '/statement', lazy(() => import('./account/statement/statement-page.tsx'), 'StatementPage'), [icons.StatementIcon, 'Extrato', 'Statement'], 'balance:read'),
+      page(account, '/payouts', lazy(() => import('./account/payouts/payouts-page.tsx'), 'PayoutsPage'), [icons.PayoutIcon, 'Repasses', 'Payouts'], 'payouts:read'),
+      page(account, '/statement/print', lazy(() => import('./account/statement/print-page.tsx'), 'PrintPage'), undefined, 'balance:read'),
       // One page with tabs: the rest of the path names the tab.
-      page(account, '/developers', DevelopersPage, [icons.CodeIcon, 'API e webhooks', 'API and webhooks', 'API']),
-      page(account, '/developers/$', DevelopersPage),
+      page(account, '/developers', DevelopersPage, [icons.CodeIcon, 'API e webhooks', 'API and webhooks', 'API'], 'events:read'),
+      page(account, '/developers/$', DevelopersPage, undefined, 'events:read'),
+      page(account, '/team', lazy(() => import('./account/team/team-page.tsx'), 'TeamPage'), [icons.PeopleIcon, 'Equipe', 'Team'], 'members:read'),
     ]),
     operator.addChildren([
       page(operator, '/operator', lazy(() => import('./operator/overview/overview-page.tsx'), 'OperatorOverviewPage'), [icons.OverviewIcon, 'Visão geral', 'Overview']),

@@ -6,17 +6,27 @@ import { followHistory } from './base/history.ts'
 import * as icons from './ui/icons.tsx'
 import { translations, usePair } from './base/language.ts'
 import type { Pair } from './base/pair.ts'
-import { signOut, useMe } from './base/session.ts'
+import type { Me } from './contract/types.ts'
+import { signOut, switchAccount, useMe } from './base/session.ts'
+import { useRoleNames } from './base/roles.ts'
+import { Select } from './ui/form/form.tsx'
 import { lazyComponent } from './ui/lazy-component.tsx'
 import { SandboxBanner } from './ui/sandbox-banner.tsx'
+import { toast } from './ui/toast.tsx'
 
 const useTexts = translations({
   skip: ['Ir para o conteúdo', 'Skip to content'],
   navigation: ['Navegação', 'Navigation'],
   more: ['Mais', 'More'],
   suspended: ['Esta conta está suspensa', 'This account is suspended'],
+  secondFactor: [
+    'Esta conta exige a verificação em duas etapas. Ative-a para continuar.',
+    'This account requires two-step verification. Turn it on to continue.',
+  ],
+  setUp: ['Ativar agora', 'Turn it on now'],
   operator: ['Operação', 'Operations'],
   signOut: ['Sair', 'Sign out'],
+  account: ['Conta', 'Account'],
   lost: (time: string) => [`Sem conexão, dados de ${time}`, `No connection, data from ${time}`],
 })
 
@@ -24,7 +34,14 @@ const useTexts = translations({
 const Dialog = lazyComponent(() => import('./ui/form/dialog.tsx'), 'Dialog')
 
 /** A link of the navigation: the path of a page, and who sees it. */
-export type NavEntry = { to: string; branch: string; icon: icons.Icon; label: Pair; short: string | undefined }
+export type NavEntry = {
+  to: string
+  branch: string
+  icon: icons.Icon
+  label: Pair
+  short: string | undefined
+  scope: Me['scopes'][number] | undefined
+}
 type Item = Omit<NavEntry, 'label'> & { label: string }
 
 /** On phones the first ones are at the bottom of the screen, the others behind "More". */
@@ -37,6 +54,7 @@ export function Shell({ navigation }: { navigation: readonly NavEntry[] }) {
   useEffect(followHistory, [])
   const items = navigation
     .filter(({ branch }) => branch === me.kind || branch === 'inside')
+    .filter(({ scope }) => scope === undefined || me.scopes.includes(scope))
     .map((entry) => ({ ...entry, label: inLanguage(entry.label) }))
   return (
     <div className="min-h-dvh md:grid md:grid-cols-[15rem_minmax(0,1fr)] print:block">
@@ -58,6 +76,14 @@ export function Shell({ navigation }: { navigation: readonly NavEntry[] }) {
           tabIndex={-1}
           className="grow px-4 pt-6 pb-28 outline-none sm:px-6 md:px-8 md:pt-8 md:pb-16 print:px-0 print:py-4"
         >
+          {me.mustSetUpSecondFactor && (
+            <p className="mx-auto mb-6 max-w-6xl rounded-lg bg-wait-ground px-4 py-3 text-wait">
+              {t.secondFactor}{' '}
+              <Link to="/settings" className="font-semibold underline">
+                {t.setUp}
+              </Link>
+            </p>
+          )}
           {me.suspendedReason !== null && (
             <div className="mx-auto mb-6 max-w-6xl rounded-lg bg-bad-ground px-4 py-3 text-bad">
               <b>{t.suspended}:</b> {me.suspendedReason}
@@ -126,13 +152,33 @@ function Sidebar({ items }: { items: readonly Item[] }) {
 
 function Person() {
   const me = useMe()
+  const roleNames = useRoleNames()
   return (
-    <div className="min-w-0 px-3 py-2">
-      <p className="truncate font-medium">{me.name}</p>
-      <p className="truncate text-sm text-soft" title={me.email}>
-        {me.email}
-      </p>
+    <div className="min-w-0 space-y-3 px-3 py-2">
+      <AccountSwitch />
+      <div>
+        <p className="truncate font-medium">{me.name}</p>
+        <p className="truncate text-sm text-soft" title={me.email}>
+          {me.email}
+        </p>
+        {me.role !== null && me.role !== 'owner' && <p className="text-sm text-soft">{roleNames[me.role]}</p>}
+      </div>
     </div>
+  )
+}
+
+/** For people who act for more than one account. */
+function AccountSwitch() {
+  const t = useTexts()
+  const { accounts, accountId } = useMe()
+  if (accounts.length < 2 || accountId === null) return null
+  return (
+    <Select
+      label={t.account}
+      value={accountId}
+      onChange={(chosen) => void switchAccount(chosen).catch(toast.bad)}
+      choices={accounts.map((account) => ({ value: account.accountId, label: account.name }))}
+    />
   )
 }
 

@@ -64,6 +64,12 @@ export const FAULT_CODES = [
   'order_paid', // paymentLinkId
   'key_limit', // maxKeys
   'webhook_limit', // maxWebhooks
+  'member_limit', // maxMembers
+  'already_member',
+  'last_owner',
+  'passkey_refused',
+  'passkey_limit', // maxPasskeys
+  'account_switched', // accountId: the account that the session acts for
   'invitation_used',
   'invitation_expired',
   'invitation_other_email',

@@ -7,6 +7,7 @@ import { createAccount } from '../domain/accounts/accounts.ts'
 import { TERM_NAMES, TERMS, type TermsOverrides } from '../domain/core/terms.ts'
 import { confirmEmail } from '../domain/users/passwords.ts'
 import { accountDataCommands } from './account-data.ts'
+import { accountMemberCommands } from './account-members.ts'
 import { apiAction, requireAccount, type Api } from './api.ts'
 import { addCommand, AS_JSON, limit, OF_ACCOUNT, REASON, wholeNumber } from './arguments.ts'
 import { addChange, addCreate, addPassword, printChange } from './user.ts'
@@ -34,6 +35,7 @@ export function accountCommands(program: Command, terminal: Terminal): void {
       return `${email}: confirmed`
     }),
   ).description('mark the e-mail of an account as confirmed, where guiche sends no mail')
+  accountMemberCommands(account, terminal)
   accountDataCommands(account, terminal)
 }
 

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { Fault } from '../base/fault.ts'
 import { transact } from '../db/tx.ts'
 import { createKey, listKeys, revokeKey, type ListedKey } from '../domain/accounts/api-keys.ts'
-import { SCOPES, type Scope } from '../domain/accounts/callers.ts'
+import { SCOPES, type KeyScope } from '../domain/accounts/callers.ts'
 import type { Core } from '../domain/core/core.ts'
 import { requireAccount } from './api.ts'
 import { addCommand, AS_JSON, commaSeparated, EXPIRES_IN_DAYS, OF_ACCOUNT } from './arguments.ts'
@@ -43,7 +43,7 @@ async function createKeyCommand(
   const { accountId } = await requireAccount(core, options.email)
   const now = core.now()
   // createKey refuses unknown scopes and lists the known ones.
-  const scopes = commaSeparated(options.scopes) as Scope[]
+  const scopes = commaSeparated(options.scopes) as KeyScope[]
   const key = { accountId, name: options.name, scopes, expiresAt: expiryOf(now, options) }
   const { text } = await transact(core.pool, (tx) => createKey(tx, now, core.settings.mode, key, consoleActor()))
   terminal.print(text)

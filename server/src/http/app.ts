@@ -27,6 +27,7 @@ import {
 } from './server/every-request.ts'
 import { healthRoutes } from './health.ts'
 import { describeRoutes, docsRoutes } from './docs/openapi.ts'
+import { memberRoutes } from './auth/members.ts'
 import { invitationRoutes } from './auth/invitations.ts'
 import { limitConnections, limitInFlight, MAX_IN_FLIGHT, maxConnections, type Load } from './server/backpressure.ts'
 import { metricsRoutes, type Measured } from './metrics.ts'
@@ -168,6 +169,7 @@ function dashboardApi(scope: FastifyInstance, ctx: Context, { limitAccount, ...s
   timeZoneRoutes(api, ctx)
   createAccountRoutes(api, ctx)
   invitationRoutes(api, ctx)
+  memberRoutes(api, ctx)
 }
 
 function signInApi(scope: FastifyInstance, ctx: Context, log: RefusalLog): void {

@@ -75,6 +75,13 @@ export function newIdempotencyKey(): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('')
 }
 
+let accountId: string | undefined
+
+/** The server refuses what a page sends for another account than the one that the person has chosen in another tab. */
+export function nameAccount(named: string | null | undefined): void {
+  accountId = named ?? undefined
+}
+
 type AuthHandlers = {
   /** Asks for the password and confirms it with the server; false if the user cancels. */
   reauthenticate: () => Promise<boolean>
@@ -117,6 +124,7 @@ async function exchange<T>(url: string, method: string, body: object | undefined
   const timeout = AbortSignal.timeout(options.timeoutMs ?? TIMEOUT_MS)
   const headers: Record<string, string> = { accept: 'application/json' }
   if (body) headers['content-type'] = 'application/json'
+  if (accountId !== undefined) headers['guiche-account'] = accountId
   // Background refreshes must not keep a session alive after its user has left.
   if (Date.now() - lastActivityMs > UNATTENDED_AFTER_MS) headers['guiche-unattended'] = 'true'
   if (options.idempotencyKey) headers['idempotency-key'] = options.idempotencyKey

@@ -54,8 +54,8 @@ export const ERROR_TEXTS = {
     'This password is too similar to your email, your name or this service. Choose another one.',
   ],
   second_factor_required: [
-    'Este serviço exige a verificação em duas etapas. Ative-a primeiro nas configurações.',
-    'This service requires two-step verification. Turn it on in the settings first.',
+    'A verificação em duas etapas é exigida aqui. Ative-a primeiro nas configurações.',
+    'Two-step verification is required here. Turn it on in the settings first.',
   ],
   mail_not_set_up: [
     'Este serviço não envia e-mails. Peça à equipe do guiche uma nova senha ou a confirmação do seu e-mail.',
@@ -97,6 +97,27 @@ export const ERROR_TEXTS = {
   webhook_limit: ({ maxWebhooks }) => [
     `Uma conta pode ter no máximo ${maxWebhooks} webhooks. Exclua um primeiro.`,
     `An account can have at most ${maxWebhooks} webhooks. Delete one first.`,
+  ],
+  member_limit: ({ maxMembers }) => [
+    `Uma conta pode ter no máximo ${maxMembers} membros e convites em aberto.`,
+    `An account can have at most ${maxMembers} members and open invitations.`,
+  ],
+  already_member: ['Esta pessoa já é membro da conta.', 'This person is already a member of the account.'],
+  last_owner: [
+    'A conta precisa de um proprietário. Torne outra pessoa proprietária primeiro.',
+    'The account needs an owner. Make somebody else an owner first.',
+  ],
+  passkey_refused: [
+    'Não foi possível adicionar esta passkey. Tente de novo ou use outro aparelho.',
+    'This passkey could not be added. Try again or use another device.',
+  ],
+  passkey_limit: ({ maxPasskeys }) => [
+    `Você pode ter no máximo ${maxPasskeys} passkeys. Remova uma primeiro.`,
+    `You can have at most ${maxPasskeys} passkeys. Remove one first.`,
+  ],
+  account_switched: [
+    'Você escolheu outra conta em outra aba. Recarregue a página.',
+    'You chose another account in another tab. Reload the page.',
   ],
   invitation_used: ['Este convite já foi usado ou cancelado.', 'This invitation was already used or revoked.'],
   invitation_expired: ['Este convite expirou.', 'This invitation has expired.'],

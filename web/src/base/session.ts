@@ -1,6 +1,6 @@
 import { queryOptions, useSuspenseQuery } from '@tanstack/react-query'
 import type { Me, Service, Session } from '../contract/types.ts'
-import { auth, get } from './api.ts'
+import { auth, get, nameAccount } from './api.ts'
 import { setTimeZone } from './dates.ts'
 
 export const sessionQuery = queryOptions({
@@ -8,6 +8,7 @@ export const sessionQuery = queryOptions({
   queryFn: async ({ signal }) => {
     const session = await get<Session>('/me', {}, { signal })
     if (session.me) setTimeZone(session.me.timeZone)
+    nameAccount(session.me?.accountId)
     return session
   },
   staleTime: 60_000,
@@ -18,6 +19,12 @@ export function useMe(): Me {
   const { me } = useSuspenseQuery(sessionQuery).data
   if (!me) throw new Error('useMe() on a page without a session')
   return me
+}
+
+/** Whether the person's role allows it. The server checks it too. */
+export function useMay(): (scope: Me['scopes'][number]) => boolean {
+  const { scopes } = useMe()
+  return (scope) => scopes.includes(scope)
 }
 
 export function useService(): Service {
@@ -54,6 +61,18 @@ function clearStorage(): [name: string, value: string][] {
   }
 }
 
+/** From the next page on the person acts for this account. */
+export async function switchAccount(accountId: string): Promise<void> {
+  await auth.post('membership/switch', { accountId })
+  leave('/')
+}
+
+/** The session goes on in another account of the person, if there is one. */
+export async function leaveAccount(): Promise<void> {
+  await auth.post('membership/leave')
+  leave('/')
+}
+
 /** A full page load, so that nothing of the old session stays in memory. */
 function leave(path: string): void {
   isLeaving = true
@@ -62,8 +81,9 @@ function leave(path: string): void {
   location.assign(path)
 }
 
-export function homeOf(me: Me): '/' | '/operator' {
-  return me.kind === 'operator' ? '/operator' : '/'
+export function homeOf(me: Me): '/' | '/operator' | '/deposits' {
+  if (me.kind === 'operator') return '/operator'
+  return me.scopes.includes('balance:read') ? '/' : '/deposits'
 }
 
 /** The page to return to after signing in: a path of this site, never another one. */

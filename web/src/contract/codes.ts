@@ -4,9 +4,13 @@ export const DEPOSIT_STATUSES = ['PENDING', 'COMPLETED', 'EXPIRED', 'CANCELED'] 
 export type DepositStatus = (typeof DEPOSIT_STATUSES)[number]
 
 export const SCOPES = [
-  'deposits:write', 'deposits:read', 'balance:read', 'payouts:write', 'payouts:read', 'events:read', 'webhooks:write',
+  'deposits:write', 'deposits:read', 'refunds:write', 'balance:read', 'payouts:write', 'payouts:read', 'events:read',
+  'webhooks:write',
 ] as const
 export type Scope = (typeof SCOPES)[number]
+
+export const ROLES = ['owner', 'finance', 'developer', 'cashier', 'viewer'] as const
+export type Role = (typeof ROLES)[number]
 
 export const EVENTS = [
   'DEPOSIT_ASSET_SUCCESS', 'DEPOSIT_EXPIRED', 'DEPOSIT_CANCELED', 'DEPOSIT_HELD', 'DEPOSIT_RELEASED',
@@ -33,7 +37,8 @@ export const ERROR_CODES = [
   'password_wrong', 'terms_invalid', 'window_invalid', 'provider_unknown', 'resolution_invalid', 'key_missing',
   'key_invalid', 'not_signed_in', 'reauthentication_required', 'second_factor_required', 'foreign_origin',
   'scope_missing', 'account_suspended', 'not_enabled', 'mail_not_set_up', 'signature_wrong', 'not_found', 'email_taken',
-  'external_id_taken', 'order_paid', 'key_limit', 'webhook_limit', 'invitation_used', 'invitation_expired',
+  'external_id_taken', 'order_paid', 'key_limit', 'webhook_limit', 'member_limit', 'already_member', 'last_owner',
+  'passkey_refused', 'passkey_limit', 'account_switched', 'invitation_used', 'invitation_expired',
   'invitation_other_email', 'not_cancelable', 'history_changed', 'payment_held', 'not_refundable', 'already_refunded',
   'refund_too_large', 'balance_too_small', 'payout_limit', 'payout_ended', 'refund_ended', 'refund_not_sent',
   'refund_in_progress', 'exception_resolved', 'exception_resolving', 'payment_rest_held', 'payment_not_credited',
@@ -59,12 +64,14 @@ export type ReasonCode = (typeof REASON_CODES)[number]
 
 export const AUDIT_ACTIONS = [
   'account.created', 'account.suspended', 'account.resumed', 'account.terms_changed', 'account.time_zone_changed',
-  'account.charges_canceled', 'account.erased', 'exception.opened', 'exception.resolved', 'exception.reopened',
-  'refund.requested', 'refund.ended', 'payout.requested', 'payout.paid', 'payout.rejected', 'reconcile.started',
-  'reconcile.began', 'day.closed', 'history.seeded', 'history.began', 'history.sealed', 'key.created', 'key.revoked',
-  'webhook.created', 'webhook.changed', 'webhook.deleted', 'webhook.disabled', 'webhook.secret_rotated',
-  'operator.created', 'operator.enabled', 'operator.disabled', 'session.opened', 'sessions.ended', 'password.changed',
-  'password.reset', 'password.set', 'email.confirmed', 'second_factor.enabled', 'second_factor.disabled',
-  'second_factor.locked', 'recovery_codes.made', 'recovery_code.used', 'invitation.created', 'invitation.revoked',
+  'account.charges_canceled', 'account.erased', 'account.second_factor_demanded', 'member.invited', 'member.uninvited',
+  'member.joined', 'member.role_changed', 'member.removed', 'passkey.added', 'passkey.removed', 'exception.opened',
+  'exception.resolved', 'exception.reopened', 'refund.requested', 'refund.ended', 'payout.requested', 'payout.paid',
+  'payout.rejected', 'reconcile.started', 'reconcile.began', 'day.closed', 'history.seeded', 'history.began',
+  'history.sealed', 'key.created', 'key.revoked', 'webhook.created', 'webhook.changed', 'webhook.deleted',
+  'webhook.disabled', 'webhook.secret_rotated', 'operator.created', 'operator.enabled', 'operator.disabled',
+  'session.opened', 'sessions.ended', 'password.changed', 'password.reset', 'password.set', 'email.confirmed',
+  'second_factor.enabled', 'second_factor.disabled', 'second_factor.locked', 'recovery_codes.made',
+  'recovery_code.used', 'invitation.created', 'invitation.revoked',
 ] as const
 export type AuditAction = (typeof AUDIT_ACTIONS)[number]

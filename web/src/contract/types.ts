@@ -1,12 +1,31 @@
 // Generated from the server’s schemas: UPDATE_CONTRACT=1 npx vitest run server/test/contract.test.ts
 
-import type { DepositStatus, EventKind, PayoutStatus, ExceptionKind, ExceptionState } from './codes.ts'
+import type { DepositStatus, Role, EventKind, PayoutStatus, ExceptionKind, ExceptionState } from './codes.ts'
 
 export type Me = {
   kind: 'account' | 'operator'
   email: string
   name: string
   accountId: string | null
+  accounts: { accountId: string; name: string; role: Role }[]
+  role: Role | null
+  scopes: (
+    | 'deposits:write'
+    | 'deposits:read'
+    | 'refunds:write'
+    | 'balance:read'
+    | 'payouts:write'
+    | 'payouts:read'
+    | 'events:read'
+    | 'webhooks:write'
+    | 'deposits:today'
+    | 'webhooks:read'
+    | 'keys:read'
+    | 'keys:write'
+    | 'members:read'
+    | 'members:write'
+  )[]
+  mustSetUpSecondFactor: boolean
   suspendedReason: string | null
   isTwoFactor: boolean
   isFresh: boolean
@@ -114,7 +133,25 @@ export type Key = {
   expiresAt: string | null
   revokedAt: string | null
   lastUsedAt: string | null
+  madeBy: string | null
 }
+export type Member = {
+  userId: string
+  email: string
+  name: string
+  role: Role
+  addedAt: string
+  hasSecondFactor: boolean
+}
+export type MemberInvitation = {
+  id: string
+  email: string
+  role: Role
+  invitedBy: string
+  createdAt: string
+  expiresAt: string
+}
+export type Members = { members: Member[]; invitations: MemberInvitation[]; requiresSecondFactor: boolean }
 export type DeliveryState = 'pending' | 'retrying' | 'delivered' | 'failed'
 export type Delivery = {
   eventId: string

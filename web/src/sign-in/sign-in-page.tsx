@@ -6,6 +6,7 @@ import { useService } from '../base/session.ts'
 import { Checkbox, Form, PasswordInput, useFields } from '../ui/form/form.tsx'
 import { Notice } from '../ui/notice.tsx'
 import { AuthLayout, EmailInput, useAfterSignIn } from './auth-layout.tsx'
+import { PasskeyButton } from './passkey-button.tsx'
 
 const useTexts = translations({
   title: ['Entrar', 'Sign in'],
@@ -18,6 +19,7 @@ const useTexts = translations({
   unconfirmed: ['Enviar o link de confirmação de novo', 'Resend the confirmation link'],
   changed: ['Senha alterada. Entre com a nova.', 'Password changed. Sign in with the new one.'],
   ended: ['Sua sessão terminou. Entre de novo.', 'Your session has ended. Sign in again.'],
+  joined: ['Tudo certo. Entre com a senha que você escolheu.', 'All set. Sign in with the password you chose.'],
   confirmed: ['E-mail confirmado. Agora é só entrar.', 'Email confirmed. You can sign in now.'],
   demo: [
     'O e-mail e a senha da conta de demonstração aparecem no terminal na primeira vez que o guiche é iniciado.',
@@ -42,6 +44,7 @@ export function SignInPage() {
       <div className="space-y-5">
         {done === 'session' && <Notice tone="wait">{t.ended}</Notice>}
         {done === 'password' && <Notice tone="good">{t.changed}</Notice>}
+        {done === 'joined' && <Notice tone="good">{t.joined}</Notice>}
         {done === 'email' && <Notice tone="good">{t.confirmed}</Notice>}
         <SignInForm />
         {service.mode === 'test' && <p className="text-sm text-soft">{t.demo}</p>}
@@ -68,15 +71,18 @@ function SignInForm() {
     </Link>
   )
   return (
-    <Form sending={signIn} onSend={() => signIn.mutate()} action={t.submit} errorAction={resend} isWide>
-      <EmailInput {...field('email')} />
-      <div className="space-y-2">
-        <PasswordInput {...field('password')} label={t.password} />
-        <Link to="/forgot-password" className="link inline-block text-sm">
-          {t.forgot}
-        </Link>
-      </div>
-      <Checkbox {...field('rememberMe')} label={t.remember} />
-    </Form>
+    <>
+      <Form sending={signIn} onSend={() => signIn.mutate()} action={t.submit} errorAction={resend} isWide>
+        <EmailInput {...field('email')} />
+        <div className="space-y-2">
+          <PasswordInput {...field('password')} label={t.password} />
+          <Link to="/forgot-password" className="link inline-block text-sm">
+            {t.forgot}
+          </Link>
+        </div>
+        <Checkbox {...field('rememberMe')} label={t.remember} />
+      </Form>
+      <PasskeyButton rememberMe={typed.rememberMe} />
+    </>
   )
 }

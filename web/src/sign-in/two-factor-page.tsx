@@ -5,6 +5,7 @@ import { translations } from '../base/language.ts'
 import { Button } from '../ui/button.tsx'
 import { Form, Input } from '../ui/form/form.tsx'
 import { AuthLayout, BackToSignIn, useAfterSignIn } from './auth-layout.tsx'
+import { PasskeyButton } from './passkey-button.tsx'
 
 const useTexts = translations({
   title: ['Verificação em duas etapas', 'Two-step verification'],
@@ -69,6 +70,7 @@ export function TwoFactorPage() {
       <Button kind="quiet" onClick={change} className="mt-3 w-full">
         {t[method].other}
       </Button>
+      <PasskeyButton />
     </AuthLayout>
   )
 }

@@ -41,6 +41,8 @@ export async function makeAccount(tx: Tx, now: Date, holder: AccountHolder, acto
     rows: [
       ['user', userId],
       ['account', accountId],
+      // The trigger accounts_first_owner made it.
+      ['member', accountId],
     ],
   })
   return accountId

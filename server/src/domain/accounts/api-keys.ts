@@ -14,8 +14,8 @@ import {
   isWellFormedKey,
   makeKeyText,
   SCOPES,
+  type KeyScope,
   type OperatorScope,
-  type Scope,
 } from './callers.ts'
 
 // Making, listing and revoking. callers.ts tells whose a key is.
@@ -27,7 +27,14 @@ const MAX_ACTIVE_KEYS = 100
 // Only a program that makes keys in a loop has more revoked ones.
 const MAX_LISTED = 500
 
-export type NewKey = { accountId: string; name: string; scopes: Scope[]; expiresAt: Date | null }
+export type NewKey = {
+  accountId: string
+  name: string
+  scopes: KeyScope[]
+  expiresAt: Date | null
+  /** The e-mail of the member who makes it. */
+  madeBy?: string
+}
 export type NewOperatorKey = { operatorId: string; name: string; scope: OperatorScope; expiresAt: Date | null }
 
 /** Returns the key, which is shown once and never stored. */
@@ -84,7 +91,7 @@ export async function insertKey(
 ): Promise<{ keyId: string; text: string }> {
   const text = makeKeyText(mode)
   const keyId = newUuid7(now)
-  const { accountId, operatorId, name, scopes, expiresAt } = key
+  const { accountId, operatorId, name, scopes, expiresAt, madeBy = null } = key
   await insertRow(tx, 'api_keys', {
     id: keyId,
     account_id: accountId,
@@ -95,6 +102,7 @@ export async function insertKey(
     scopes,
     created_at: now,
     expires_at: expiresAt,
+    made_by: madeBy,
   })
   const details = { name, scopes, expiresAt, ...(operatorId && { operatorId }) }
   await auditKey(tx, now, actor, { action: 'key.created', keyId, accountId, details })
@@ -136,12 +144,15 @@ export type ListedKey = {
   expiresAt: Date | null
   revokedAt: Date | null
   lastUsedAt: Date | null
+  /** Null if the operator made it, or the release before. */
+  madeBy: string | null
 }
 
 const LISTED_KEYS = `
   select k.id as "keyId", case when k.operator_id is null then 'account' else 'operator' end as holder,
     coalesce(a.email, o.email) as email, k.name, k.prefix, k.scopes, k.created_at as "createdAt",
-    k.expires_at as "expiresAt", k.revoked_at as "revokedAt", k.last_used_at as "lastUsedAt"
+    k.expires_at as "expiresAt", k.revoked_at as "revokedAt", k.last_used_at as "lastUsedAt",
+    k.made_by as "madeBy"
   from api_keys k left join accounts a on a.id = k.account_id left join operators o on o.id = k.operator_id`
 
 /** Keys of account holders and operators, or of the one with this e-mail. */

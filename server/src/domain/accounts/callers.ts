@@ -9,20 +9,37 @@ import { query } from '../../db/tx.ts'
 import type { Actor } from '../core/audit-log.ts'
 import type { Core } from '../core/core.ts'
 import type { TermsOverrides } from '../core/terms.ts'
+import { dayOf, dayStart } from '../core/business-days.ts'
 import { overridesColumn } from './terms.ts'
 
 // Who is calling, by which key, and what that allows.
 
+/** What a key may be given. */
 export const SCOPES = [
   'deposits:write',
   'deposits:read',
+  'refunds:write',
   'balance:read',
   'payouts:write',
   'payouts:read',
   'events:read',
   'webhooks:write',
 ] as const
-export type Scope = (typeof SCOPES)[number]
+export type KeyScope = (typeof SCOPES)[number]
+
+/**
+ * What only people do, see roles.ts. `deposits:today` asks for deposits, and reads and cancels those that were made
+ * today.
+ */
+export const PERSON_SCOPES = [
+  'deposits:today',
+  'webhooks:read',
+  'keys:read',
+  'keys:write',
+  'members:read',
+  'members:write',
+] as const
+export type Scope = KeyScope | (typeof PERSON_SCOPES)[number]
 
 export const OPERATOR_SCOPE = 'operator'
 /** For a monitoring system: reads /metrics and nothing else. The operator scope includes it. */
@@ -72,18 +89,41 @@ export function requireOperator(caller: Caller | OperatorCaller, scope: Operator
   })
 }
 
-const WHILE_SUSPENDED: readonly Scope[] = ['deposits:read', 'balance:read', 'payouts:read', 'events:read']
+/** A leaked key can be revoked, and a member removed. */
+const WHILE_SUSPENDED: readonly Scope[] = [
+  'deposits:read',
+  'balance:read',
+  'payouts:read',
+  'events:read',
+  'keys:read',
+  'keys:write',
+  'members:read',
+  'members:write',
+]
 
 /** Who may say where events are sent may read them. */
 function holds({ scopes }: Caller, scope: Scope): boolean {
   return scopes.includes(scope) || (scope === 'events:read' && scopes.includes('webhooks:write'))
 }
 
-export function requireScope(caller: Caller, scope: Scope): void {
-  if (!holds(caller, scope))
-    throw new Fault('scope_missing', `This API key lacks the scope ${scope}`, { details: { scope } })
-  if (caller.suspendedAt && !WHILE_SUSPENDED.includes(scope))
-    throw new Fault('account_suspended', 'This account is suspended')
+/** What a route asks for: `scope`, or of people `orScope`, which allows less than `scope` does elsewhere. */
+export type Demand = { scope: Scope; orScope?: Scope | undefined }
+
+export function requireScope(caller: Caller, { scope, orScope }: Demand): void {
+  if (!holds(caller, scope) && !(orScope && caller.scopes.includes(orScope))) {
+    const text = caller.keyId === null ? 'Your role does not allow this' : `This API key lacks the scope ${scope}`
+    throw new Fault('scope_missing', text, { details: { scope } })
+  }
+  if (!WHILE_SUSPENDED.includes(scope)) refuseSuspended(caller)
+}
+
+export function refuseSuspended({ suspendedAt }: Caller): void {
+  if (suspendedAt) throw new Fault('account_suspended', 'This account is suspended')
+}
+
+/** From when on the caller sees deposits. Null: all of them. */
+export function depositsSince({ scopes }: Caller, now: Date): Date | null {
+  return scopes.includes('deposits:today') && !scopes.includes('deposits:read') ? dayStart(dayOf(now)) : null
 }
 
 export function actorOf(caller: Caller | OperatorCaller): Actor {

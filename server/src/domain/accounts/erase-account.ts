@@ -4,6 +4,7 @@ import { checkReason, IS_PERSONAL, IS_SIGN_IN, writeAudit, type Actor } from '..
 import type { RowName } from '../core/seals.ts'
 import { heldFor } from '../ledger/account-statement.ts'
 import { makeReason } from '../ports/delivery-reasons.ts'
+import { insertUser } from '../users/users.ts'
 import { endVerifications } from '../users/verifications.ts'
 import { disableWebhook } from '../webhooks/webhooks.ts'
 import { readAccountRow } from './accounts.ts'
@@ -47,10 +48,22 @@ export async function eraseAccount(
     )
     const webhooks = await eraseWebhooks(tx, now, accountId)
     const keys = await tx.run(
-      'update api_keys set name = $3, revoked_at = coalesce(revoked_at, $2) where account_id = $1',
+      'update api_keys set name = $3, made_by = null, revoked_at = coalesce(revoked_at, $2) where account_id = $1',
       [accountId, now, ERASED],
     )
-    const sessions = await eraseUser(tx, now, { userId, accountId })
+    const people = await readOwnPeople(tx, accountId)
+    let sessions = 0
+    // The e-mail of the account follows that of its contact.
+    for (const person of people) {
+      const name = person === userId ? accountId : person
+      sessions += await eraseUser(tx, now, { userId: person, name })
+    }
+    const replaced = people.includes(userId) ? [] : await replaceContact(tx, now, accountId)
+    await tx.run(
+      'update members set removed_at = $2 where account_id = $1 and removed_at is null and user_id <> all($3)',
+      [accountId, now, people],
+    )
+    await tx.run('delete from member_invitations where account_id = $1', [accountId])
     // Deleted and not emptied: without an e-mail, an invitation is for anybody.
     await tx.run('delete from invitations where used_by = $1 or email = $2', [accountId, email])
     const auditLines = await tx.run(
@@ -60,21 +73,23 @@ export async function eraseAccount(
     )
     const erased = { balanceCents, sessions, keys, webhooks, auditLines }
     const change = { subject: `account ${accountId}`, accountId, reason: checked, details: erased }
-    const rows = await readErasedRows(tx, { userId, accountId })
+    const rows = await readErasedRows(tx, accountId, replaced)
     await writeAudit(tx, now, actor, { action: 'account.erased', ...change, rows })
     return erased
   })
 }
 
-/** What the erasure wrote. The lines that told of these rows are gone. */
-async function readErasedRows(tx: Tx, { userId, accountId }: { userId: string; accountId: string }) {
-  const owned = await tx.rows<{ kind: 'key' | 'webhook'; id: string }>(
+/** What the erasure wrote, and the people who stay. The lines that told of these rows are gone. */
+async function readErasedRows(tx: Tx, accountId: string, newUserIds: string[]) {
+  const owned = await tx.rows<{ kind: 'key' | 'webhook' | 'member' | 'user'; id: string }>(
     `select 'key' as kind, id from api_keys where account_id = $1
-     union all select 'webhook', id from webhooks where account_id = $1`,
+     union all select 'webhook', id from webhooks where account_id = $1
+     union all select 'member', id from members where account_id = $1
+     union all select 'user', user_id from members where account_id = $1`,
     [accountId],
   )
   const rows = owned.map(({ kind, id }): RowName => [kind, id])
-  return [...rows, ['user', userId] as const, ['account', accountId] as const]
+  return [...rows, ...newUserIds.map((id) => ['user', id] as const), ['account', accountId] as const]
 }
 
 export function whyNotErasable(core: Core, erasure: Erasure): Promise<string | undefined> {
@@ -144,20 +159,43 @@ async function eraseWebhooks(tx: Tx, now: Date, accountId: string): Promise<numb
   return webhooks.length
 }
 
-/** Returns how many sessions ended. The e-mail of the account follows that of the user. */
-async function eraseUser(
-  tx: Tx,
-  now: Date,
-  { userId, accountId }: { userId: string; accountId: string },
-): Promise<number> {
+/** Those who are, or were, members of this account and of no other. */
+async function readOwnPeople(tx: Tx, accountId: string): Promise<string[]> {
+  const people = await tx.rows<{ userId: string }>(
+    `select m.user_id as "userId" from members m
+     where m.account_id = $1 and not exists (
+       select from members o join accounts a on a.id = o.account_id
+       where o.user_id = m.user_id and o.account_id <> $1 and o.removed_at is null and a.erased_at is null)
+     order by m.user_id`,
+    [accountId],
+  )
+  return people.map(({ userId }) => userId)
+}
+
+/** A contact who goes on elsewhere keeps the e-mail, so somebody without one takes the place. */
+async function replaceContact(tx: Tx, now: Date, accountId: string): Promise<string[]> {
+  const person = { kind: 'account', email: erasedEmail(accountId), name: ERASED, passwordHash: '' } as const
+  const userId = await insertUser(tx, now, { ...person, isEmailVerified: false })
+  if (!userId) throw new Error(`${person.email} is taken`)
+  await tx.run('delete from credentials where user_id = $1', [userId])
+  await tx.run('update accounts set user_id = $2, email = $3 where id = $1', [accountId, userId, person.email])
+  return [userId]
+}
+
+// Nobody can own an address of .invalid (RFC 2606), so no mail can reach anybody.
+function erasedEmail(name: string): string {
+  return `${name}@erased.invalid`
+}
+
+/** Returns how many sessions ended. */
+async function eraseUser(tx: Tx, now: Date, { userId, name }: { userId: string; name: string }): Promise<number> {
   // First, because it waits for a session that is being opened now.
   await tx.run(
     `update users set email = $2, name = $3, email_verified = false, two_factor_enabled = false, updated_at = $4
      where id = $1`,
-    // Nobody can own an address of .invalid (RFC 2606), so no mail can reach anybody.
-    [userId, `${accountId}@erased.invalid`, ERASED, now],
+    [userId, erasedEmail(name), ERASED, now],
   )
-  for (const table of ['credentials', 'second_factors'])
+  for (const table of ['credentials', 'second_factors', 'passkeys'])
     await tx.run(`delete from ${table} where user_id = $1`, [userId])
   await endVerifications(tx, userId)
   return tx.run('delete from sessions where user_id = $1', [userId])

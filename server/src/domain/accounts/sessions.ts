@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto'
-import { newUuid7 } from '../../base/ids.ts'
+import { isUuid, newUuid7 } from '../../base/ids.ts'
 import { query, transact, type Tx } from '../../db/tx.ts'
 import { readAccountRow } from './accounts.ts'
 import { overridesColumn } from './terms.ts'
 import { checkReason, writeAudit, type Actor } from '../core/audit-log.ts'
-import { SCOPES, type Caller, type OperatorCaller, callerFromRow, type HolderRow } from './callers.ts'
+import { type Caller, type OperatorCaller, callerFromRow, type HolderRow } from './callers.ts'
+import { ROLES, type Role } from './roles.ts'
 import { isPassword } from '../users/users.ts'
 import { endVerifications } from '../users/verifications.ts'
 import type { Core } from '../core/core.ts'
@@ -15,9 +16,15 @@ export type Session = {
   userId: string
   name: string
   isTwoFactor: boolean
+  /** A passkey is two factors at once. */
+  isByPasskey: boolean
   /** When the person last gave the password. */
   authenticatedAt: Date
   suspendedReason: string | null
+  /** Null for an operator. */
+  role: Role | null
+  /** The account demands a second factor of its members. */
+  requiresSecondFactor: boolean
   caller: Caller | OperatorCaller
 }
 
@@ -39,12 +46,14 @@ export async function findSession(
   const now = core.now()
   const [row] = await query<SessionRow>(
     core.pool,
-    `select s.id as session_id, s.user_id, s.authenticated_at, greatest(s.authenticated_at, s.last_used_at) as used_at,
+    `select s.id as session_id, s.user_id, s.by_passkey, s.authenticated_at, greatest(s.authenticated_at, s.last_used_at) as used_at,
        u.name, u.two_factor_enabled, u.email,
-       a.id as account_id, a.name as account_name, a.suspended_at, a.suspended_reason,
-       ${overridesColumn('a')} as overrides, o.id as operator_id
+       m.role, a.id as account_id, a.name as account_name, a.suspended_at, a.suspended_reason,
+       a.requires_second_factor, ${overridesColumn('a')} as overrides, o.id as operator_id
      from sessions s join users u on u.id = s.user_id
-       left join accounts a on a.user_id = u.id and a.erased_at is null
+       left join members m on m.user_id = u.id and u.kind = 'account' and m.removed_at is null
+         and m.account_id = coalesce(s.account_id, (select c.id from accounts c where c.user_id = u.id))
+       left join accounts a on a.id = m.account_id and a.erased_at is null
        left join operators o on o.user_id = u.id and o.disabled_at is null
      where s.token = $1 and s.expires_at > $2 and coalesce(a.id, o.id) is not null`,
     [token, now],
@@ -62,9 +71,12 @@ export async function findSession(
     userId: row.user_id,
     name: row.name,
     isTwoFactor: row.two_factor_enabled,
+    isByPasskey: row.by_passkey,
     authenticatedAt: row.authenticated_at,
     suspendedReason: row.suspended_reason,
-    caller: callerFromRow({ ...row, id: null, scopes: [...SCOPES] }),
+    role: row.role,
+    requiresSecondFactor: row.requires_second_factor ?? false,
+    caller: callerFromRow({ ...row, id: null, scopes: row.role === null ? [] : [...ROLES[row.role]] }),
   }
 }
 
@@ -75,7 +87,10 @@ type SessionRow = HolderRow<string | null> & {
   used_at: Date
   name: string
   two_factor_enabled: boolean
+  by_passkey: boolean
   suspended_reason: string | null
+  role: Role | null
+  requires_second_factor: boolean | null
 }
 
 export function isFresh(session: Session, now: Date): boolean {
@@ -109,23 +124,56 @@ export type NewSession = {
   /** How long it lasts, unless it ends with the browser before. */
   hours: number
   isUntilClosed: boolean
+  isByPasskey?: boolean
   address: string
   userAgent: string | null
 }
 
-/** Undefined for a disabled operator, who gets none. */
+/** Undefined for a disabled operator, and for a person who is a member of no account. */
 export async function openSession(tx: Tx, now: Date, wanted: NewSession): Promise<SessionToken | undefined> {
-  const { userId, isUntilClosed, address, userAgent } = wanted
+  const { userId, isUntilClosed, isByPasskey = false, address, userAgent } = wanted
   const hours = isUntilClosed ? Math.min(wanted.hours, HOURS_UNTIL_CLOSED) : wanted.hours
   const expiresAt = new Date(now.getTime() + hours * 3_600_000)
   const [opened] = await tx.rows<SessionToken>(
     `insert into sessions (id, user_id, token, created_at, expires_at, authenticated_at, until_closed, ip_address,
-       user_agent)
-     select $1, u.id, $3, $4, $5, $4, $6, $7, $8 from users u left join operators o on o.user_id = u.id
-     where u.id = $2 and o.disabled_at is null returning ${TOKEN}`,
-    [newUuid7(now), userId, newToken(), now, expiresAt, isUntilClosed, address, userAgent],
+       user_agent, by_passkey, account_id)
+     select $1, u.id, $3, $4, $5, $4, $6, $7, $8, $9, m.account_id
+     from users u left join operators o on o.user_id = u.id
+       left join lateral (${MEMBERSHIPS} and m.user_id = u.id order by ${NEWEST_USED} limit 1) m on u.kind = 'account'
+     where u.id = $2 and o.disabled_at is null and coalesce(m.account_id, o.id) is not null returning ${TOKEN}`,
+    [newUuid7(now), userId, newToken(), now, expiresAt, isUntilClosed, address, userAgent, isByPasskey],
   )
   return opened
+}
+
+const MEMBERSHIPS = `select m.account_id, m.role, a.name from members m join accounts a on a.id = m.account_id
+  where m.removed_at is null and a.erased_at is null`
+const NEWEST_USED = 'm.used_at desc nulls last, m.added_at, m.account_id'
+
+export type Membership = { accountId: string; name: string; role: Role }
+
+// Enough for an accountant; a menu with more could not be read.
+const MAX_MEMBERSHIPS = 100
+
+/** The accounts that the person may act for, the newest used first. */
+export async function listMemberships(core: Core, userId: string): Promise<Membership[]> {
+  return query<Membership>(
+    core.pool,
+    `select account_id as "accountId", name, role from (${MEMBERSHIPS} and m.user_id = $1
+     order by ${NEWEST_USED} limit ${MAX_MEMBERSHIPS}) m`,
+    [userId],
+  )
+}
+
+/** From the next request on the session acts for this account. False if the person is no member of it. */
+export function switchAccount(core: Core, session: Session, accountId: string): Promise<boolean> {
+  return transact(core.pool, async (tx) => {
+    const used = `update members m set used_at = $3 from accounts a where m.user_id = $1 and m.account_id = $2
+      and m.removed_at is null and a.id = m.account_id and a.erased_at is null`
+    if (!isUuid(accountId) || (await tx.run(used, [session.userId, accountId, core.now()])) === 0) return false
+    await tx.run('update sessions set account_id = $2 where id = $1', [session.sessionId, accountId])
+    return true
+  })
 }
 
 /** After a change of how the person signs in: a copy of the old cookie opens nothing. */
@@ -169,14 +217,16 @@ export async function endOtherSessions(tx: Tx, { userId, sessionId }: Session): 
   await tx.run('delete from sessions where user_id = $1 and id <> $2', [userId, sessionId])
 }
 
-/** For operators, when somebody lost a device or must leave. Returns the number of sessions ended. */
+/** Of all members, for operators, when somebody lost a device or must leave. Returns the number of sessions ended. */
 export async function endSessions(core: Core, actor: Actor, accountId: string, reason: string): Promise<number> {
   const checked = checkReason(reason)
   return transact(core.pool, async (tx) => {
-    const { userId } = await readAccountRow<{ userId: string }>(tx, accountId, 'a.user_id as "userId"')
-    const ended = await tx.run('delete from sessions where user_id = $1', [userId])
-    await endVerifications(tx, userId)
-    const change = { subject: `user ${userId}`, accountId, reason: checked, details: { ended } }
+    await readAccountRow(tx, accountId, 'a.id')
+    const sql = 'select user_id as "userId" from members where account_id = $1 and removed_at is null order by user_id'
+    const members = (await tx.rows<{ userId: string }>(sql, [accountId])).map(({ userId }) => userId)
+    const ended = await tx.run('delete from sessions where user_id = any($1)', [members])
+    for (const userId of members) await endVerifications(tx, userId)
+    const change = { subject: `account ${accountId}`, accountId, reason: checked, details: { ended } }
     await writeAudit(tx, core.now(), actor, { action: 'sessions.ended', ...change })
     return ended
   })
@@ -189,6 +239,7 @@ export async function purgeSessions(core: Core, now: Date): Promise<void> {
   for (const [table, key] of [
     ['sessions', 'id'],
     ['verifications', 'identifier'],
+    ['passkey_challenges', 'hash'],
   ]) {
     await transact(core.pool, (tx) =>
       tx.run(

@@ -1,6 +1,7 @@
 import { query, transact } from '../../db/tx.ts'
 import type { Core } from '../core/core.ts'
 import { checkCode, countWrongCode, takeCode } from '../users/second-factor.ts'
+import { checkPasskey } from '../users/passkeys.ts'
 import { hashPassword, isPassword, type UserKind } from '../users/users.ts'
 import { createSecondStep, endVerification, trySecondStep } from '../users/verifications.ts'
 import { openSession, type NewSession, type SessionToken } from './sessions.ts'
@@ -11,7 +12,10 @@ export type SignInRefused =
   | 'wrong_password'
   | 'email_unconfirmed'
   | 'operator_disabled'
+  /** A member who was removed from every account. */
+  | 'no_account'
   | 'wrong_code'
+  | 'wrong_passkey'
   | 'code_used_before'
   | 'challenge_over'
   | 'second_factor_locked'
@@ -57,9 +61,26 @@ export async function signIn(
   }
   const { hours } = core.settings.signIn.sessions[person.kind]
   const session = await transact(core.pool, (tx) => openSession(tx, core.now(), { userId, hours, ...wanted }))
-  if (!session) return { outcome: 'operator_disabled', userId }
+  if (!session) return { outcome: NO_SESSION[person.kind], userId }
   return { outcome: 'signed_in', userId, email: person.email, name, session }
 }
+
+/** A passkey alone signs in: it is two factors at once. */
+export async function signInWithPasskey(
+  core: Core,
+  { response, ...wanted }: Omit<NewSession, 'userId' | 'hours'> & { response: Parameters<typeof checkPasskey>[1] },
+): Promise<SignedIn> {
+  const person = await checkPasskey(core, response)
+  if (!person) return { outcome: 'wrong_passkey', userId: undefined }
+  const { userId, kind, email, name } = person
+  if (!person.isConfirmed) return { outcome: 'email_unconfirmed', userId }
+  const { hours } = core.settings.signIn.sessions[kind]
+  const asked = { userId, hours, isByPasskey: true, ...wanted }
+  const session = await transact(core.pool, (tx) => openSession(tx, core.now(), asked))
+  return session ? { outcome: 'signed_in', userId, email, name, session } : { outcome: NO_SESSION[kind], userId }
+}
+
+const NO_SESSION = { operator: 'operator_disabled', account: 'no_account' } as const
 
 export type SecondStepCode = { code: string; how: 'app_code' | 'recovery_code'; at: number }
 
@@ -84,6 +105,6 @@ export async function finishSignIn(
     if (!(await endVerification(tx, challenge))) return { outcome: 'challenge_over', userId }
     const { hours } = core.settings.signIn.sessions[step.kind]
     const session = await openSession(tx, core.now(), { userId, hours, isUntilClosed, ...device })
-    return session ? { outcome: 'signed_in', userId, email, name, session } : { outcome: 'operator_disabled', userId }
+    return session ? { outcome: 'signed_in', userId, email, name, session } : { outcome: NO_SESSION[step.kind], userId }
   })
 }

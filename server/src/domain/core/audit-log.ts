@@ -43,6 +43,14 @@ export const AUDIT_ACTIONS = [
   'account.time_zone_changed',
   'account.charges_canceled',
   'account.erased',
+  'account.second_factor_demanded',
+  'member.invited',
+  'member.uninvited',
+  'member.joined',
+  'member.role_changed',
+  'member.removed',
+  'passkey.added',
+  'passkey.removed',
   'exception.opened',
   'exception.resolved',
   'exception.reopened',
@@ -75,7 +83,9 @@ export const IS_SIGN_IN = `action in (${SIGN_IN_ACTIONS.map((action) => `'${acti
 
 /** Lines that privacy lets us erase, as the trigger audit_log_kept allows. Those of an account go when it is erased. */
 export const IS_PERSONAL = `(${IS_SIGN_IN} or action in ('account.created', 'key.created', 'key.revoked', 'webhook.created',
-  'webhook.changed', 'webhook.deleted', 'webhook.disabled', 'webhook.secret_rotated'))`
+  'webhook.changed', 'webhook.deleted', 'webhook.disabled', 'webhook.secret_rotated', 'member.invited',
+  'member.uninvited', 'member.joined', 'member.role_changed', 'member.removed', 'account.second_factor_demanded',
+  'passkey.added', 'passkey.removed'))`
 
 export type Change = {
   action: AuditAction

@@ -183,6 +183,7 @@ function only(...columns: string[]): string {
  */
 const TABLES = {
   account: { table: 'accounts', content: except() },
+  member: { table: 'members', content: except('used_at') },
   user: { table: 'users', content: except('updated_at') },
   operator: { table: 'operators', content: except() },
   key: { table: 'api_keys', content: except('last_used_at') },

@@ -24,9 +24,21 @@ const LISTS: Record<string, List> = {
     `select id, to_jsonb(t) - '{account_id,authorization_box,secret_box,previous_secret_box}'::text[] as row
      from webhooks t where account_id = $1`,
   ),
+  members: byUuid(
+    `select m.id, to_jsonb(m) - '{account_id,user_id}'::text[] || jsonb_build_object('email', u.email, 'name', u.name) as row
+     from members m join users u on u.id = m.user_id where m.account_id = $1`,
+  ),
+  member_invitations: byUuid(
+    `select id, to_jsonb(t) - '{account_id,token_hash,seal}'::text[] as row
+     from member_invitations t where account_id = $1`,
+  ),
   sessions: byUuid(
     `select s.id, to_jsonb(s) - '{user_id,token}'::text[] as row
      from sessions s join accounts a on a.user_id = s.user_id where a.id = $1`,
+  ),
+  passkeys: byUuid(
+    `select p.id, jsonb_build_object('name', p.name, 'created_at', p.created_at, 'last_used_at', p.last_used_at) as row
+     from passkeys p join accounts a on a.user_id = p.user_id where a.id = $1`,
   ),
   invitations: byUuid(
     `select i.id, to_jsonb(i) - '{token_hash,made_by,used_by}'::text[] as row

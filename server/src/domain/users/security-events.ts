@@ -7,7 +7,11 @@ import type { Core } from '../core/core.ts'
 
 export type SecurityAction = Extract<
   AuditAction,
-  `session.${string}` | `password.${'changed' | 'reset'}` | `second_factor.${string}` | `recovery_code${string}`
+  | `session.${string}`
+  | `password.${'changed' | 'reset'}`
+  | `second_factor.${string}`
+  | `passkey.${string}`
+  | `recovery_code${string}`
 >
 
 /** The person acted themselves. */
@@ -35,7 +39,10 @@ export async function auditSecurityIn(
   },
 ): Promise<void> {
   const { kind, email, accountId } = await tx.one<{ kind: UserKind; email: string; accountId: string | null }>(
-    `select u.kind, u.email, a.id as "accountId" from users u left join accounts a on a.user_id = u.id where u.id = $1`,
+    `select u.kind, u.email, (
+       select m.account_id from members m where m.user_id = u.id and m.removed_at is null
+       order by m.used_at desc nulls last, m.added_at limit 1
+     ) as "accountId" from users u where u.id = $1`,
     [userId],
   )
   const rows = isChanged ? [['user', userId] as const] : []
@@ -64,7 +71,8 @@ export async function purgeSignIns({ pool, now, settings }: Core): Promise<'more
   const before = new Date(now().getTime() - signInsDays * DAY_MS)
   return transact(pool, async (tx) => {
     // There are few invitations, which operators make one by one.
-    await tx.run('delete from invitations where expires_at < $1', [before])
+    for (const table of ['invitations', 'member_invitations'])
+      await tx.run(`delete from ${table} where expires_at < $1`, [before])
     const deleted = await tx.run(
       `delete from audit_log where id in (
          select id from audit_log where ${IS_SIGN_IN} and at < $1 and rows is null order by at limit $2

@@ -26,7 +26,10 @@ export type Person = {
 export type CheckedPerson = { email: string; name: string; password: string; passwordHash: string }
 
 /** Checks and normalises a new person. Without a password it makes a random one. */
-export async function checkPerson(what: 'An account' | 'An operator', person: Person): Promise<CheckedPerson> {
+export async function checkPerson(
+  what: 'An account' | 'An operator' | 'A member',
+  person: Person,
+): Promise<CheckedPerson> {
   const email = checkEmail(person.email)
   const name = person.name.trim()
   if (name.length < 1 || name.length > 100) throw invalidField('name', `${what} needs a name of 1 to 100 characters`)

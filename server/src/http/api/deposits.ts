@@ -1,9 +1,11 @@
-import type { FastifyReply } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
+import { Fault } from '../../base/fault.ts'
 import { READABLE_RULE } from '../../base/readable-text.ts'
+import { depositsSince } from '../../domain/accounts/callers.ts'
 import type { Context } from '../../domain/context.ts'
 import { byOwnText, METADATA, OWN_FIELDS, type Metadata, type OwnTextName } from '../../domain/core/charge-facts.ts'
-import type { Charge } from '../../domain/deposits/charge-reads.ts'
+import { requireCharge, type Charge } from '../../domain/deposits/charge-reads.ts'
 import { cancelDeposit, queryDeposit } from '../../domain/deposits/query-deposit.ts'
 import { openDeposit, type DepositRequest } from '../../domain/deposits/open-deposit.ts'
 import { readHeld } from '../../domain/deposits/held-payments.ts'
@@ -42,8 +44,8 @@ import {
 
 export function depositRoutes(app: Api, ctx: Context, completed: CompletedAnswers): void {
   const { publicUrl } = ctx.settings
-  const reading = { scope: 'deposits:read' } as const
-  const writing = { scope: 'deposits:write', fresh: false } as const
+  const reading = { scope: 'deposits:read', orScope: 'deposits:today' } as const
+  const writing = { scope: 'deposits:write', orScope: 'deposits:today', fresh: false } as const
   // Queries that share a charge share its answer.
   const answers = new WeakMap<Charge, string>()
 
@@ -55,7 +57,9 @@ export function depositRoutes(app: Api, ctx: Context, completed: CompletedAnswer
     return { success: true as const, charge: presentCharge(publicUrl, charge) }
   })
 
-  app.get('/api/deposit/:paymentLinkId', { schema: routes.getDeposit, config: reading }, (request, reply) => {
+  const ofDay = { preHandler: requireToday(ctx) }
+
+  app.get('/api/deposit/:paymentLinkId', { schema: routes.getDeposit, config: reading, ...ofDay }, (request, reply) => {
     const { accountId } = request.caller
     const { paymentLinkId } = request.params
     const known = completed.find(accountId, paymentLinkId)
@@ -72,15 +76,19 @@ export function depositRoutes(app: Api, ctx: Context, completed: CompletedAnswer
     await sendText(reply, answer)
   }
 
-  app.post('/api/deposit/:paymentLinkId/cancel', { schema: routes.cancelDeposit, config: writing }, async (request) => {
-    const charge = await cancelDeposit(ctx, request.caller.accountId, request.params.paymentLinkId)
-    const held = await readHeld(ctx, [charge.id])
-    return { success: true as const, charge: presentDeposit(publicUrl, depositOf(charge), held.get(charge.id)) }
-  })
+  app.post(
+    '/api/deposit/:paymentLinkId/cancel',
+    { schema: routes.cancelDeposit, config: writing, ...ofDay },
+    async (request) => {
+      const charge = await cancelDeposit(ctx, request.caller.accountId, request.params.paymentLinkId)
+      const held = await readHeld(ctx, [charge.id])
+      return { success: true as const, charge: presentDeposit(publicUrl, depositOf(charge), held.get(charge.id)) }
+    },
+  )
 
   app.get(
     '/api/deposits/:paymentLinkId',
-    { schema: routes.retrieveDeposit, config: reading },
+    { schema: routes.retrieveDeposit, config: reading, ...ofDay },
     async (request, reply) => {
       const { check, ...full } = await retrieveDeposit(ctx, request.caller.accountId, request.params.paymentLinkId)
       if (check !== 'none') reply.header('guiche-provider-check', check)
@@ -89,10 +97,26 @@ export function depositRoutes(app: Api, ctx: Context, completed: CompletedAnswer
   )
 
   app.get('/api/deposits', { schema: routes.listDeposits, config: reading }, async (request) => {
-    const { deposits, held, nextCursor } = await listDeposits(ctx, request.caller.accountId, request.query)
+    const { from } = request.query
+    const since = depositsSince(request.caller, ctx.now())
+    const filter = since && !(from && from > since) ? { ...request.query, from: since } : request.query
+    const { deposits, held, nextCursor } = await listDeposits(ctx, request.caller.accountId, filter)
     const presented = deposits.map((deposit) => presentDeposit(publicUrl, deposit, held.get(deposit.id)))
     return { success: true as const, deposits: presented, nextCursor }
   })
+}
+
+/** Who sees only the deposits of today finds no other. */
+export function requireToday(ctx: Context) {
+  return ({ caller, params }: FastifyRequest, _: FastifyReply, done: (error?: Error) => void): void => {
+    const since = depositsSince(caller, ctx.now())
+    if (!since) return done()
+    const { paymentLinkId } = params as { paymentLinkId: string }
+    requireCharge(ctx, caller.accountId, paymentLinkId).then(
+      ({ createdAt }) => done(createdAt < since ? new Fault('not_found', 'Charge not found') : undefined),
+      done,
+    )
+  }
 }
 
 // ---- Requests ----

@@ -21,7 +21,7 @@ import {
 } from '../server/schemas.ts'
 
 export function refundRoutes(app: Api, ctx: Context): void {
-  const refunding = { scope: 'deposits:write', fresh: true } as const
+  const refunding = { scope: 'refunds:write', fresh: true } as const
   const url = '/api/deposit/:paymentLinkId/refund'
   app.post(url, { schema: routes.refundDeposit, config: refunding }, async (request, reply) => {
     const { refund, replayed } = await requestRefund(ctx, actorOf(request.caller), {
@@ -132,7 +132,7 @@ const routes = describeOperations('Refunds', {
   refundDeposit: {
     summary: 'Refund a deposit',
     description:
-      'Refunds a COMPLETED deposit to its payer, in whole or in part, as often as something is left. The money leaves your balance at once and returns if the refund fails. The event `DEPOSIT_REFUNDED` tells when it is done. Send an `Idempotency-Key`, so that a retry after a time-out cannot refund twice. Needs the scope `deposits:write`, and the operator must allow refunds.',
+      'Refunds a COMPLETED deposit to its payer, in whole or in part, as often as something is left. The money leaves your balance at once and returns if the refund fails. The event `DEPOSIT_REFUNDED` tells when it is done. Send an `Idempotency-Key`, so that a retry after a time-out cannot refund twice. Needs the scope `refunds:write`, and the operator must allow refunds.',
     params: paymentLinkParams,
     headers: idempotencyHeaders(
       'Makes the request safe to retry for as long as the refund exists. The same key with the same body returns that refund in its current state and never makes a second one.',

@@ -34,11 +34,12 @@ import {
 
 export function webhookRoutes(app: Api, ctx: Context): void {
   const config = { scope: 'webhooks:write' } as const
+  const reading = { ...config, orScope: 'webhooks:read' } as const
   // Controlling where events go, and with which signature, is as powerful as holding a key.
   const fresh = { ...config, fresh: true } as const
   const path = '/api/webhooks/:webhookId'
 
-  app.get('/api/webhooks', { schema: routes.listWebhooks, config }, async (request) => {
+  app.get('/api/webhooks', { schema: routes.listWebhooks, config: reading }, async (request) => {
     const webhooks = await listWebhooks(ctx, accountScopeOf(request.caller))
     // Only the console gets `account`: the schema leaves it out.
     const presented = webhooks.map((webhook) => ({ account: webhook.email, ...presentWebhook(webhook) }))
@@ -57,7 +58,7 @@ export function webhookRoutes(app: Api, ctx: Context): void {
     return { success: true as const, webhook: presentWebhook(webhook), secret, test: presentTest(test) }
   })
 
-  app.get(path, { schema: routes.getWebhook, config }, async (request) => {
+  app.get(path, { schema: routes.getWebhook, config: reading }, async (request) => {
     const webhook = await findWebhook(ctx, request.caller.accountId, request.params.webhookId)
     return { success: true as const, webhook: presentWebhook(webhook) }
   })

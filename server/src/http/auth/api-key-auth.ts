@@ -30,6 +30,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** The scope that a key needs to call this route. */
     scope?: Scope | OperatorScope
+    /** In the dashboard: with this scope people may call it too, and see or do less. */
+    orScope?: Scope
   }
   interface FastifyRequest {
     /** Set before any handler for account holders runs. */
@@ -74,7 +76,7 @@ function setCaller(request: FastifyRequest, caller: KeyCaller): void {
     request.operator = requireOperator(caller, scope)
   } else {
     request.caller = requireAccount(caller)
-    requireScope(request.caller, scope)
+    requireScope(request.caller, { scope })
   }
 }
 

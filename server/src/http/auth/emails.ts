@@ -28,6 +28,20 @@ export function invitationEmail(language: Language, { to, link }: { to: string; 
   return makeEmail(language, INVITATION, { to, link })
 }
 
+export function memberInvitationEmail(
+  language: Language,
+  { to, link, accountName }: { to: string; link: string; accountName: string },
+): Email {
+  const texts: Record<EmailLanguage, Texts> = {
+    'pt-BR': {
+      ...MEMBER_INVITATION['pt-BR'],
+      intro: `Você foi convidado a participar da conta “${accountName}” no guiche.`,
+    },
+    en: { ...MEMBER_INVITATION.en, intro: `You are invited to join the account “${accountName}” on guiche.` },
+  }
+  return makeEmail(language, texts, { to, link })
+}
+
 function makeEmail(
   language: Language,
   texts: Record<EmailLanguage, Texts>,
@@ -108,5 +122,18 @@ const INVITATION: Record<EmailLanguage, Texts> = {
     intro: 'You are invited to create a guiche account and receive deposits by Pix.',
     action: 'Create your account',
     otherwise: 'The invitation works once. If you did not expect it, ignore this message.',
+  },
+}
+
+const MEMBER_INVITATION: Record<EmailLanguage, Omit<Texts, 'intro'>> = {
+  'pt-BR': {
+    subject: 'Convite para uma conta no guiche',
+    action: 'Ver o convite',
+    otherwise: 'O link vale por 7 dias e só pode ser usado uma vez. Se você não o esperava, ignore esta mensagem.',
+  },
+  en: {
+    subject: 'Invitation to an account on guiche',
+    action: 'See the invitation',
+    otherwise: 'The link works once, within 7 days. If you did not expect it, ignore this message.',
   },
 }

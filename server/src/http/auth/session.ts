@@ -22,7 +22,10 @@ declare module 'fastify' {
 /** The path of the dashboard's own API. Fastify prepends it to the routes shared with /api. */
 export const DASHBOARD_PREFIX = '/dashboard'
 
-/** Guards the dashboard as requireKeys guards the API: the same routes, a session instead of a key, every scope. */
+/**
+ * Guards the dashboard as requireKeys guards the API: the same routes, a session instead of a key, and the scopes of
+ * the person's role.
+ */
 export function requireSession(app: FastifyInstance, ctx: Context, limitAccount: SharedLimiter): void {
   const limiter = makeRateLimiter(ctx.settings.rateLimit)
 
@@ -45,6 +48,7 @@ export function requireSession(app: FastifyInstance, ctx: Context, limitAccount:
       const ofAccount = await limitAccount(caller.accountId)
       if (ofAccount && !ofAccount.isAdmitted) limitRate(ofAccount, reply)
     }
+    requireSameAccount(request, session)
     admit(request, session)
     request.stillMay = async () =>
       admit(request, requireSignedIn(await readVisitor(ctx, request, { isUnattended: true })))
@@ -64,13 +68,14 @@ export function requireSession(app: FastifyInstance, ctx: Context, limitAccount:
       if (caller.kind !== 'account')
         throw new Fault('scope_missing', 'Only account holders can do this, and you are signed in as an operator')
       requireSecondFactor(session, ['everybody'])
-      requireScope(caller, scope)
+      requireScope(caller, { scope, orScope: request.routeOptions.config.orScope })
       request.caller = caller
     }
   }
 
-  function requireSecondFactor({ isTwoFactor }: Session, demands: SignInSettings['requireSecondFactor'][]): void {
-    if (!isTwoFactor && demands.includes(ctx.settings.signIn.requireSecondFactor))
+  function requireSecondFactor(session: Session, demands: SignInSettings['requireSecondFactor'][]): void {
+    const isDemanded = session.requiresSecondFactor || demands.includes(ctx.settings.signIn.requireSecondFactor)
+    if (isDemanded && !session.isTwoFactor && !session.isByPasskey)
       throw new Fault('second_factor_required', 'Turn on two-step verification in the settings first')
   }
 }
@@ -114,6 +119,15 @@ export async function readVisitor(
 export function requireSignedIn({ session }: Visitor): Session {
   if (!session) throw new Fault('not_signed_in', 'Sign in first')
   return session
+}
+
+/** Another tab may have chosen another account since this page was loaded. Our pages name theirs. */
+export function requireSameAccount(request: FastifyRequest, { caller }: Session): void {
+  const named = request.headers['guiche-account']
+  if (caller.kind === 'account' && named !== undefined && named !== caller.accountId)
+    throw new Fault('account_switched', 'Another tab chose another account: load this page again', {
+      details: { accountId: caller.accountId },
+    })
 }
 
 export function requireFresh(session: Session, now: Date): void {

@@ -14,8 +14,10 @@ export const SIGN_IN_OUTCOMES = [
   'wrong_password',
   'email_unconfirmed',
   'operator_disabled',
+  'no_account',
   'second_factor_wanted',
   'wrong_code',
+  'wrong_passkey',
   'code_used_before',
   'challenge_over',
   'second_factor_locked',
@@ -27,7 +29,7 @@ export type SignInOutcome = (typeof SIGN_IN_OUTCOMES)[number]
 
 export type Attempt = {
   outcome: SignInOutcome
-  how: 'password' | 'app_code' | 'recovery_code' | 'none'
+  how: 'password' | 'app_code' | 'recovery_code' | 'passkey' | 'none'
   userId?: string | undefined
   /** As typed. Never logged: what is no account's e-mail is often a password in the wrong field. */
   email?: string | undefined

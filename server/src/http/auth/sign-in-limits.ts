@@ -19,7 +19,7 @@ const EMAILS_BY_NETWORK: Rate = { perSecond: 1 / 30, burst: 20 }
 // Nobody can flood a mailbox through us. Each kind has its own bucket, so that one cannot block another.
 const EMAILS_BY_MAILBOX: Rate = { perSecond: 1 / 300, burst: 3 }
 
-export type EmailKind = 'reset' | 'confirm' | 'sign_up'
+export type EmailKind = 'reset' | 'confirm' | 'sign_up' | 'member'
 
 /** Gives an attempt back after it succeeded. */
 export type GiveBack = () => void

@@ -25,6 +25,7 @@ import {
 import { auditSecurity, auditSecurityIn } from '../../domain/users/security-events.ts'
 import { hashPassword } from '../../domain/users/users.ts'
 import type { Api } from '../server/schemas.ts'
+import { passkeyRoutes } from './passkeys.ts'
 import { sessionCookie } from './session-cookie.ts'
 import { requireFresh, requireSignedIn } from './session.ts'
 import type { SignInLimits } from './sign-in-limits.ts'
@@ -42,6 +43,8 @@ export function signInSettingsRoutes(app: Api, ctx: Context, limits: SignInLimit
     config,
     onRequest: signedIn,
   })
+
+  passkeyRoutes(app, ctx, { signedIn, prove })
 
   app.post('/dashboard/api/reauthenticate', post(passwordBody, NOT_FRESH), async ({ session, body }) => {
     const giveBack = limits.inSession(session.sessionId)

@@ -1,10 +1,19 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { readHolder } from '../../domain/accounts/time-zone.ts'
-import { endSession, isFresh, type Session } from '../../domain/accounts/sessions.ts'
-import { finishSignIn, signIn, type SignedIn, type SignInRefused } from '../../domain/accounts/sign-in.ts'
+import { endSession, isFresh, listMemberships, type Session } from '../../domain/accounts/sessions.ts'
+import { PERSON_SCOPES, SCOPES } from '../../domain/accounts/callers.ts'
+import { ROLE_NAMES } from '../../domain/accounts/roles.ts'
+import {
+  finishSignIn,
+  signIn,
+  signInWithPasskey,
+  type SignedIn,
+  type SignInRefused,
+} from '../../domain/accounts/sign-in.ts'
 import type { Context } from '../../domain/context.ts'
 import { DAY_ZONE } from '../../domain/core/business-days.ts'
+import { beginPasskeySignIn } from '../../domain/users/passkeys.ts'
 import { historyCursor, readStand } from '../../domain/history/read-history.ts'
 import { addressOf } from '../server/rate-limit.ts'
 import type { RefusalLog } from '../server/envelope.ts'
@@ -12,6 +21,8 @@ import { response, type Api } from '../server/schemas.ts'
 import { deviceCookie, endedCookie, secondStepCookie, sessionCookie } from './session-cookie.ts'
 import { checkRouteFresh, readVisitor, refuseForeignOrigins, type Visitor } from './session.ts'
 import { recordSignInAttempt, type Attempt } from './sign-in-attempts.ts'
+import { membershipRoutes } from './membership.ts'
+import { authenticationResponse } from './passkeys.ts'
 import { makeSignInLimits, type GiveBack } from './sign-in-limits.ts'
 import { confirmAppCode, signInSettingsRoutes } from './sign-in-settings.ts'
 import { AUTH_PATH, HIDDEN, NOT_FRESH, SignInRefusal, WRONG_CODE } from './sign-in-refusals.ts'
@@ -60,24 +71,6 @@ export function signInRoutes(app: Api, ctx: Context, log: RefusalLog): void {
     },
   )
 
-  for (const [path, how] of [
-    ['verify-totp', 'app_code'],
-    ['verify-backup-code', 'recovery_code'],
-  ] as const)
-    app.post(
-      `${AUTH_PATH}/two-factor/${path}`,
-      { schema: { ...HIDDEN, body: codeBody }, config: NOT_FRESH },
-      async (request, reply) => {
-        const { session, challenge = '' } = request.visitor
-        const code = { code: request.body.code, how, at: Date.now() }
-        if (session) return confirmAppCode(ctx, limits, session, code, reply)
-        const giveBack = await spendTry(request, { how }, () => limits.guess(request))
-        const done = await finishSignIn(ctx, { challenge, code, ...deviceOf(request) })
-        if (done.userId !== undefined) request.identity ??= { userId: done.userId }
-        return answer(request, reply, { how, ...done }, giveBack)
-      },
-    )
-
   app.post(`${AUTH_PATH}/sign-out`, { schema: HIDDEN, config: NOT_FRESH }, async (request, reply) => {
     const { session, token } = request.visitor
     if (session && token !== undefined) {
@@ -90,8 +83,47 @@ export function signInRoutes(app: Api, ctx: Context, log: RefusalLog): void {
     return { success: true }
   })
 
+  signInByCode()
+  signInByPasskey()
   signUpRoutes(app, ctx, limits)
   signInSettingsRoutes(app, ctx, limits)
+  membershipRoutes(app, ctx, limits)
+
+  function signInByCode(): void {
+    for (const [path, how] of [
+      ['verify-totp', 'app_code'],
+      ['verify-backup-code', 'recovery_code'],
+    ] as const)
+      app.post(
+        `${AUTH_PATH}/two-factor/${path}`,
+        { schema: { ...HIDDEN, body: codeBody }, config: NOT_FRESH },
+        async (request, reply) => {
+          const { session, challenge = '' } = request.visitor
+          const code = { code: request.body.code, how, at: Date.now() }
+          if (session) return confirmAppCode(ctx, limits, session, code, reply)
+          const giveBack = await spendTry(request, { how }, () => limits.guess(request))
+          const done = await finishSignIn(ctx, { challenge, code, ...deviceOf(request) })
+          if (done.userId !== undefined) request.identity ??= { userId: done.userId }
+          return answer(request, reply, { how, ...done }, giveBack)
+        },
+      )
+  }
+
+  function signInByPasskey(): void {
+    app.post(`${AUTH_PATH}/passkey/begin`, { schema: HIDDEN, config: NOT_FRESH }, async (request) => {
+      limits.guess(request)
+      return beginPasskeySignIn(ctx)
+    })
+
+    const passkeyRoute = { schema: { ...HIDDEN, body: passkeySignInBody }, config: NOT_FRESH }
+    app.post(`${AUTH_PATH}/sign-in/passkey`, passkeyRoute, async (request, reply) => {
+      const attempt = { how: 'passkey' } as const
+      const giveBack = await spendTry(request, attempt, () => limits.guess(request))
+      const { response, rememberMe } = request.body
+      const done = await signInWithPasskey(ctx, { response, isUntilClosed: !rememberMe, ...deviceOf(request) })
+      return answer(request, reply, { ...attempt, ...done }, giveBack)
+    })
+  }
 
   async function spendTry(
     request: FastifyRequest,
@@ -134,11 +166,14 @@ function refusalOf(outcome: SignInRefused, how: Attempt['how']): SignInRefusal {
   switch (outcome) {
     case 'wrong_password':
       return WRONG_PASSWORD
-    // The response to a disabled operator must not reveal whether the password was right.
+    // Whether the password was right must not show, of a disabled operator or of a member who was removed.
     case 'operator_disabled':
+    case 'no_account':
       return how === 'password' ? WRONG_PASSWORD : CHALLENGE_OVER
     case 'email_unconfirmed':
       return new SignInRefusal(403, 'EMAIL_NOT_VERIFIED', 'Email not verified')
+    case 'wrong_passkey':
+      return new SignInRefusal(401, 'INVALID_PASSKEY', 'Invalid passkey')
     case 'challenge_over':
       return CHALLENGE_OVER
     case 'second_factor_locked':
@@ -157,6 +192,10 @@ function deviceOf(request: FastifyRequest) {
 }
 
 const codeBody = z.object({ code: z.string('code must be a text') })
+const passkeySignInBody = z.object({
+  response: authenticationResponse,
+  rememberMe: z.boolean('rememberMe must be true or false').default(true),
+})
 const signInBody = z.object({
   email: z.string('email must be a text'),
   password: z.string('password must be a text'),
@@ -168,24 +207,44 @@ const meSchema = z.object({
   email: z.string(),
   name: z.string(),
   accountId: z.string().nullable(),
+  // All that the person may act for, the newest used first.
+  accounts: z.object({ accountId: z.string(), name: z.string(), role: z.enum(ROLE_NAMES) }).array(),
+  role: z.enum(ROLE_NAMES).nullable(),
+  scopes: z.enum([...SCOPES, ...PERSON_SCOPES]).array(),
+  mustSetUpSecondFactor: z.boolean(),
   suspendedReason: z.string().nullable(),
   isTwoFactor: z.boolean(),
   isFresh: z.boolean(),
   // In which the days of an account begin, or those of the operators.
   timeZone: z.string(),
-  // Where the account's history ends. What a page reads after this answer is not older.
+  // Where the account's history ends, for who may read it. What a page reads after this answer is not older.
   cursor: z.string().nullable(),
 })
 
 async function presentMe(ctx: Context, session: Session) {
-  const { caller, name, suspendedReason, isTwoFactor } = session
+  const { caller, name, suspendedReason, isTwoFactor, role } = session
   const accountId = caller.kind === 'account' ? caller.accountId : null
   const { kind, email } = caller
-  const stand = accountId === null ? undefined : await readStand(ctx, accountId)
+  const accounts = accountId === null ? [] : await listMemberships(ctx, session.userId)
+  const mayFollow = caller.kind === 'account' && caller.scopes.includes('events:read')
+  const stand = mayFollow ? await readStand(ctx, caller.accountId) : undefined
   const cursor = stand ? historyCursor(stand.historyId, stand.last) : null
   const timeZone = accountId === null ? DAY_ZONE : (await readHolder(ctx, accountId)).timeZone
-  const person = { kind, email, name, accountId, suspendedReason, isTwoFactor, isFresh: isFresh(session, ctx.now()) }
-  return { ...person, timeZone, cursor }
+  return {
+    kind,
+    email,
+    name,
+    accountId,
+    accounts,
+    role,
+    scopes: caller.kind === 'account' ? caller.scopes : [],
+    suspendedReason,
+    isTwoFactor,
+    mustSetUpSecondFactor: session.requiresSecondFactor && !isTwoFactor && !session.isByPasskey,
+    isFresh: isFresh(session, ctx.now()),
+    timeZone,
+    cursor,
+  }
 }
 
 const serviceSchema = z.object({

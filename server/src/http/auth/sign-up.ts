@@ -104,7 +104,7 @@ export async function checkChosen(ctx: Context, password: string, owner: { name:
 }
 
 /** With real money and no mail server, no link that opens an account is created. */
-function requireMail({ mailer, settings }: Context): void {
+export function requireMail({ mailer, settings }: Context): void {
   if (!mailer.sendsMail && settings.mode === 'live')
     throw new Fault(
       'mail_not_set_up',

@@ -2,23 +2,25 @@ import { z } from 'zod'
 import { Fault } from '../../base/fault.ts'
 import { transact } from '../../db/tx.ts'
 import { createKey, listAccountKeys, revokeKey } from '../../domain/accounts/api-keys.ts'
-import { actorOf, SCOPES } from '../../domain/accounts/callers.ts'
+import { actorOf, refuseSuspended, requireScope, SCOPES } from '../../domain/accounts/callers.ts'
 import type { Context } from '../../domain/context.ts'
 import { BODY_ERROR, toApi, nameField, response, time, timeField, type Api } from '../server/schemas.ts'
 
 export function keyRoutes(api: Api, ctx: Context): void {
-  // A suspended account keeps this scope: it can list and revoke its keys, but not create new ones.
-  const config = { scope: 'balance:read' } as const
+  const reading = { scope: 'keys:read' } as const
+  const writing = { scope: 'keys:write', fresh: true } as const
 
-  api.get('/api/keys', { schema: listKeysRoute, config }, async (request) => {
+  api.get('/api/keys', { schema: listKeysRoute, config: reading }, async (request) => {
     const keys = await listAccountKeys(ctx, request.caller.accountId)
     return { success: true as const, keys: keys.map(toApi) }
   })
 
-  const creating = { scope: 'webhooks:write', fresh: true } as const
-  api.post('/api/keys', { schema: createKeyRoute, config: creating }, async (request, reply) => {
-    const { accountId } = request.caller
-    const wanted = { ...request.body, accountId, expiresAt: request.body.expiresAt ?? null }
+  api.post('/api/keys', { schema: createKeyRoute, config: writing }, async (request, reply) => {
+    const { accountId, email: madeBy } = request.caller
+    refuseSuspended(request.caller)
+    // Nobody gives a program more than their own role allows.
+    for (const scope of request.body.scopes) requireScope(request.caller, { scope })
+    const wanted = { ...request.body, accountId, expiresAt: request.body.expiresAt ?? null, madeBy }
     const { keyId, text } = await transact(ctx.pool, (tx) =>
       createKey(tx, ctx.now(), ctx.settings.mode, wanted, actorOf(request.caller)),
     )
@@ -26,7 +28,7 @@ export function keyRoutes(api: Api, ctx: Context): void {
     return { success: true as const, key: await findKey(accountId, keyId), text }
   })
 
-  api.delete('/api/keys/:keyId', { schema: revokeKeyRoute, config: { ...config, fresh: true } }, async (request) => {
+  api.delete('/api/keys/:keyId', { schema: revokeKeyRoute, config: writing }, async (request) => {
     const { accountId } = request.caller
     const revoked = await transact(ctx.pool, (tx) =>
       revokeKey(tx, ctx.now(), request.params.keyId, actorOf(request.caller), accountId),
@@ -60,6 +62,7 @@ const keySchema = z.object({
   expiresAt: time.nullable(),
   revokedAt: time.nullable(),
   lastUsedAt: time.nullable(),
+  madeBy: z.string().nullable(),
 })
 
 const listKeysRoute = { response: { 200: response('', { keys: keySchema.array() }) } }

@@ -5,7 +5,7 @@ import { changeTimeZone } from '../../domain/reports/change-time-zone.ts'
 import { BODY_ERROR, response, type Api } from '../server/schemas.ts'
 
 export function timeZoneRoutes(api: Api, ctx: Context): void {
-  const config = { scope: 'webhooks:write', fresh: false } as const
+  const config = { scope: 'members:write', fresh: false } as const
   api.put('/api/account/time-zone', { schema: changeRoute, config }, async ({ body, caller }) => {
     await changeTimeZone(ctx, actorOf(caller), caller.accountId, body.timeZone)
     return { success: true as const, timeZone: body.timeZone }

@@ -1,27 +1,34 @@
 import { z } from 'zod'
+import { depositsSince } from '../../domain/accounts/callers.ts'
 import type { Context } from '../../domain/context.ts'
 import { depositOf } from '../../domain/reports/list-deposits.ts'
 import { EXCEPTION_KINDS } from '../../domain/refunds/exceptions.ts'
 import { readTimeline, TIMINGS, type Moment } from '../../domain/reports/timeline.ts'
 import { depositSchema, presentDeposit } from '../api/deposit-records.ts'
+import { requireToday } from '../api/deposits.ts'
 import { presentRefund, refundSchema } from '../api/refunds.ts'
 import { attemptOutcome } from '../api/webhooks.ts'
 import { WAYS } from '../operator/exceptions.ts'
 import { cents, paymentLinkParams, response, time, toApi, type Api } from '../server/schemas.ts'
 
 export function timelineRoutes(api: Api, ctx: Context): void {
-  const config = { scope: 'deposits:read' } as const
-  api.get('/api/deposit/:paymentLinkId/timeline', { schema: getTimelineRoute, config }, async (request) => {
+  const config = { scope: 'deposits:read', orScope: 'deposits:today' } as const
+  const guarded = { schema: getTimelineRoute, config, preHandler: requireToday(ctx) }
+  api.get('/api/deposit/:paymentLinkId/timeline', guarded, async (request) => {
     const { accountId } = request.caller
+    const isWhole = depositsSince(request.caller, ctx.now()) === null
     const { charge, held, refunds, moments } = await readTimeline(ctx, accountId, request.params.paymentLinkId)
     return {
       success: true as const,
       deposit: presentDeposit(ctx.settings.publicUrl, depositOf(charge), held),
       refunds: refunds.map(presentRefund),
-      timeline: moments.map(presentMoment),
+      timeline: moments.filter(({ kind }) => isWhole || !OF_ACCOUNT.has(kind)).map(presentMoment),
     }
   })
 }
+
+/** They tell of the balance and the webhooks, and not of the deposit alone. */
+const OF_ACCOUNT = new Set<Moment['kind']>(['credited', 'event', 'webhook_attempt'])
 
 const text = z.string()
 const { excerpt: _, ...outcome } = attemptOutcome

@@ -5,7 +5,7 @@ import { useFormat } from '../../base/format.ts'
 import { useIsFollowing } from '../../base/history.ts'
 import { translations } from '../../base/language.ts'
 import { queryClient, useGet } from '../../base/queries.ts'
-import { useService } from '../../base/session.ts'
+import { useMay, useService } from '../../base/session.ts'
 import type { DepositHistory, Refund } from '../../contract/types.ts'
 import { ActionButton, Button, ButtonLink } from '../../ui/button.tsx'
 import { useStatusText } from '../../ui/badge.tsx'
@@ -154,6 +154,8 @@ function Loaded(props: { history: DepositHistory; onChange: () => void; back: { 
   const { history, onChange } = props
   const { deposit, refunds, timeline } = history
   const [dialog, setDialog] = useState<'cancel' | 'refund'>()
+  const may = useMay()
+  const mayCancel = may('deposits:write') || may('deposits:today')
   const mayRefund = useService().accountsMayRefund
   const canRefund = refundableCents(history) > 0
   const close = () => setDialog(undefined)
@@ -166,8 +168,10 @@ function Loaded(props: { history: DepositHistory; onChange: () => void; back: { 
       actions={
         <>
           {deposit.status === 'PENDING' && <CheckNow paymentLinkId={deposit.paymentLinkId} onChecked={onChange} />}
-          {deposit.status === 'PENDING' && <Button onClick={() => setDialog('cancel')}>{t.cancel}</Button>}
-          {mayRefund && canRefund && <Button onClick={() => setDialog('refund')}>{t.refund}</Button>}
+          {deposit.status === 'PENDING' && mayCancel && <Button onClick={() => setDialog('cancel')}>{t.cancel}</Button>}
+          {mayRefund && canRefund && may('refunds:write') && (
+            <Button onClick={() => setDialog('refund')}>{t.refund}</Button>
+          )}
         </>
       }
     >
@@ -184,7 +188,7 @@ function Loaded(props: { history: DepositHistory; onChange: () => void; back: { 
             </Card>
           )}
           <Amounts deposit={deposit} refunds={refunds} />
-          {!mayRefund && canRefund && <p className="px-1 text-sm text-soft">{t.askOperator}</p>}
+          {!mayRefund && canRefund && may('refunds:write') && <p className="px-1 text-sm text-soft">{t.askOperator}</p>}
         </div>
         <div className="min-w-0 space-y-6">
           {refunds.length > 0 && <Refunds refunds={refunds} />}

@@ -1,6 +1,7 @@
 import { endOfDayIso, startOfDayIso } from '../../base/dates.ts'
 import { useCursorList, useFilters, type Filters } from '../../base/queries.ts'
 import { translations } from '../../base/language.ts'
+import { useMay } from '../../base/session.ts'
 import { DEPOSIT_STATUSES } from '../../contract/codes.ts'
 import type { Deposit } from '../../contract/types.ts'
 import { useStatusText } from '../../ui/badge.tsx'
@@ -15,6 +16,8 @@ import { NewDepositButton } from './new-deposit-button.tsx'
 
 const useTexts = translations({
   title: ['Depósitos', 'Deposits'],
+  today: ['Depósitos de hoje', 'Deposits of today'],
+  todayText: ['Seu papel mostra os depósitos criados hoje.', 'Your role shows the deposits created today.'],
   search: ['Referência, descrição, valor ou ID', 'Reference, description, amount or ID'],
   status: ['Todas as situações', 'All statuses'],
   emptyTitle: ['Nenhum depósito ainda', 'No deposits yet'],
@@ -37,6 +40,8 @@ const REFRESH_MS = 15_000
 export function DepositsPage() {
   const t = useTexts()
   const statusText = useStatusText()
+  const may = useMay()
+  const isToday = !may('deposits:read')
   const filters = useFilters(['search', 'status', 'from', 'to'])
   const { search, status, from, to } = filters.values
   const query = { search, status, from: startOfDayIso(from), to: endOfDayIso(to) }
@@ -48,10 +53,11 @@ export function DepositsPage() {
   })
   return (
     <Page
-      title={t.title}
+      title={isToday ? t.today : t.title}
+      {...(isToday && { text: t.todayText })}
       actions={
         <>
-          <ExportMenu path="/deposits.csv" query={query} />
+          {may('deposits:read') && <ExportMenu path="/deposits.csv" query={query} />}
           <NewDepositButton />
         </>
       }

@@ -1,6 +1,6 @@
 import { useId } from 'react'
 import { translations } from '../../base/language.ts'
-import { useMe } from '../../base/session.ts'
+import { useMay, useMe } from '../../base/session.ts'
 import { DialogButton } from '../../ui/button.tsx'
 import { PlusIcon } from '../../ui/icons.tsx'
 import { lazyComponent } from '../../ui/lazy-component.tsx'
@@ -17,7 +17,9 @@ export function NewDepositButton({ kind = 'primary' }: { kind?: 'primary' | 'sec
   const t = useTexts()
   const id = useId()
   const { suspendedReason } = useMe()
+  const may = useMay()
   const isSuspended = suspendedReason !== null
+  if (!may('deposits:write') && !may('deposits:today')) return null
   return (
     <div>
       <DialogButton

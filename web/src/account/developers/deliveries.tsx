@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useCursorList, useFilters } from '../../base/queries.ts'
 import { translations } from '../../base/language.ts'
+import { useMay } from '../../base/session.ts'
 import { EVENTS } from '../../contract/codes.ts'
 import type { Delivery } from '../../contract/types.ts'
 import { Button, ButtonLink, DialogButton } from '../../ui/button.tsx'
@@ -43,7 +44,8 @@ export function Deliveries() {
   const eventName = useEventName()
   const statuses = useDeliveryStatuses()
   const filters = useFilters(['status', 'webhookId', 'event'])
-  const webhooks = useQuery(webhooksQuery).data?.webhooks ?? []
+  const may = useMay()
+  const webhooks = useQuery({ ...webhooksQuery, enabled: may('webhooks:read') }).data?.webhooks ?? []
   const list = useCursorList<Delivery>({
     path: '/deliveries',
     query: filters.values,
@@ -55,9 +57,11 @@ export function Deliveries() {
       isFlush
       text={t.text}
       actions={
-        <DialogButton icon={RefreshIcon} dialog={(onClose) => <ResendMany onClose={onClose} />}>
-          {t.resend}
-        </DialogButton>
+        may('webhooks:write') && (
+          <DialogButton icon={RefreshIcon} dialog={(onClose) => <ResendMany onClose={onClose} />}>
+            {t.resend}
+          </DialogButton>
+        )
       }
     >
       <div className="border-y border-line">

@@ -3,6 +3,7 @@ import { useState } from 'react'
 import { post } from '../../base/api.ts'
 import { translations } from '../../base/language.ts'
 import { refresh, useGet } from '../../base/queries.ts'
+import { useMay } from '../../base/session.ts'
 import type { Delivery, DeliveryAttempt, DeliveryDetails } from '../../contract/types.ts'
 import { ActionButton } from '../../ui/button.tsx'
 import { Badge } from '../../ui/badge.tsx'
@@ -54,6 +55,7 @@ const REFRESH_MS = 5_000
 export function DeliveryPage({ eventId, webhookId }: { eventId: string; webhookId: string }) {
   const t = useTexts()
   const eventName = useEventName()
+  const may = useMay()
   const [isRefused, setRefused] = useState(false)
   const queryKey = ['delivery', eventId, webhookId]
   const details = useGet<DeliveryDetails>(queryKey, `/deliveries/${eventId}/${webhookId}`, {
@@ -68,7 +70,7 @@ export function DeliveryPage({ eventId, webhookId }: { eventId: string; webhookI
     await refresh(queryKey, ['list', '/deliveries'])
   }
   // Tests are sent from the webhook's own page and never resent.
-  const canResend = data?.delivery.event !== 'WEBHOOK_TEST'
+  const canResend = data?.delivery.event !== 'WEBHOOK_TEST' && may('webhooks:write')
   return (
     <Page
       query={details}

@@ -1,5 +1,6 @@
-import { Link, useParams } from '@tanstack/react-router'
+import { Link, Navigate, useParams } from '@tanstack/react-router'
 import { translations } from '../../base/language.ts'
+import { useMay } from '../../base/session.ts'
 import { ButtonLink } from '../../ui/button.tsx'
 import { Empty, Page } from '../../ui/page.tsx'
 import { Deliveries } from './deliveries.tsx'
@@ -22,7 +23,7 @@ const useTexts = translations({
 })
 
 const TABS = new Map([
-  ['', <Keys key="keys" />],
+  ['', <KeysOrDeliveries key="keys" />],
   ['webhooks', <Webhooks key="webhooks" />],
   ['deliveries', <Deliveries key="deliveries" />],
 ])
@@ -30,6 +31,7 @@ const TABS = new Map([
 /** One page with tabs: the rest of the path names the tab. */
 export function DevelopersPage() {
   const t = useTexts()
+  const may = useMay()
   const { _splat: rest = '' }: { _splat?: string } = useParams({ strict: false })
   const [tab = '', eventId, webhookId, ...more] = rest.split('/').filter((segment) => segment !== '')
   if (tab === 'deliveries' && eventId && webhookId && more.length === 0)
@@ -39,13 +41,19 @@ export function DevelopersPage() {
   return (
     <Page title={t.title} text={t.text}>
       <nav aria-label={t.tabs} className="flex gap-1 overflow-x-auto border-b border-line">
-        <TabLink to="/developers" label={t.keys} />
-        <TabLink to="/developers/webhooks" label={t.webhooks} />
+        {may('keys:read') && <TabLink to="/developers" label={t.keys} />}
+        {may('webhooks:read') && <TabLink to="/developers/webhooks" label={t.webhooks} />}
         <TabLink to="/developers/deliveries" label={t.deliveries} />
       </nav>
       {content}
     </Page>
   )
+}
+
+/** Who may not see the keys begins at the deliveries. */
+function KeysOrDeliveries() {
+  const may = useMay()
+  return may('keys:read') ? <Keys /> : <Navigate to="/developers/$" params={{ _splat: 'deliveries' }} replace />
 }
 
 function TabLink({ to, label }: { to: string; label: string }) {

@@ -2,6 +2,7 @@ import { useState } from 'react'
 import { del } from '../../base/api.ts'
 import { translations } from '../../base/language.ts'
 import { useGet } from '../../base/queries.ts'
+import { useMay } from '../../base/session.ts'
 import { SCOPES } from '../../contract/codes.ts'
 import type { Key } from '../../contract/types.ts'
 import { Badge } from '../../ui/badge.tsx'
@@ -64,7 +65,8 @@ export function Keys() {
   const all = keys.data?.keys
   const working = all?.filter((key) => stateOf(key) !== 'revoked' && stateOf(key) !== 'expired')
   const oldCount = all && working ? all.length - working.length : 0
-  const create = (
+  const may = useMay()
+  const create = may('keys:write') && (
     <DialogButton icon={PlusIcon} kind="primary" dialog={(onClose) => <NewKey onClose={onClose} />}>
       {t.create}
     </DialogButton>
@@ -104,6 +106,7 @@ export function Keys() {
 
 function useColumns(onRevoke: (key: Key) => void): Column<Key>[] {
   const t = useTexts()
+  const may = useMay()
   return [
     { header: t.name, cell: (key) => <Name apiKey={key} /> },
     { header: t.scopes, width: 'w-44', cell: (key) => <Scopes scopes={key.scopes} /> },
@@ -111,7 +114,12 @@ function useColumns(onRevoke: (key: Key) => void): Column<Key>[] {
       header: t.created,
       isWideOnly: true,
       width: 'w-44',
-      cell: (key) => <DateTime at={key.createdAt} relative />,
+      cell: (key) => (
+        <span className="flex flex-col max-md:items-end">
+          <DateTime at={key.createdAt} relative />
+          {key.madeBy !== null && <span className="text-sm text-soft wrap-anywhere">{key.madeBy}</span>}
+        </span>
+      ),
     },
     {
       header: t.lastUsed,
@@ -133,7 +141,7 @@ function useColumns(onRevoke: (key: Key) => void): Column<Key>[] {
         <Button
           size="small"
           aria-label={t.revokeOf(key.name)}
-          className={stateOf(key) === 'revoked' ? 'invisible' : ''}
+          className={stateOf(key) === 'revoked' || !may('keys:write') ? 'invisible' : ''}
           onClick={() => onRevoke(key)}
         >
           {t.revoke}

@@ -2,7 +2,7 @@ import { useState } from 'react'
 import { post } from '../../base/api.ts'
 import { translations } from '../../base/language.ts'
 import { refresh } from '../../base/queries.ts'
-import { useService } from '../../base/session.ts'
+import { useMe, useService } from '../../base/session.ts'
 import { SCOPES, type Scope } from '../../contract/codes.ts'
 import type { Key } from '../../contract/types.ts'
 import { CodeBlock } from '../../ui/data/values.tsx'
@@ -23,6 +23,10 @@ const useTexts = translations({
     'deposits:read': {
       label: ['Ver depósitos', 'View deposits'],
       hint: ['Consultar e listar depósitos e devoluções.', 'Read and list deposits and refunds.'],
+    },
+    'refunds:write': {
+      label: ['Devolver depósitos', 'Refund deposits'],
+      hint: ['Devolver depósitos aos pagadores.', 'Refund deposits to their payers.'],
     },
     'balance:read': {
       label: ['Ver saldo e extrato', 'View balance and statement'],
@@ -48,7 +52,6 @@ const useTexts = translations({
       hint: ['Configurar webhooks e reenviar eventos.', 'Configure webhooks and resend events.'],
     },
   },
-  andRefund: ['Criar, cancelar e devolver depósitos.', 'Create, cancel and refund deposits.'],
   expires: ['Validade', 'Expires after'],
   expiry: {
     '': ['Nunca expira', 'Never expires'],
@@ -113,12 +116,14 @@ type FormProps = { onSend: (form: KeyForm) => Promise<unknown>; onClose: () => v
 function NewKeyForm({ onSend, onClose }: FormProps) {
   const t = useTexts()
   const mayRefund = useService().accountsMayRefund
+  const { scopes } = useMe()
+  // Nobody gives a key more than their own role allows.
+  const offered = SCOPES.filter((scope) => scopes.includes(scope) && (mayRefund || scope !== 'refunds:write'))
   const { typed, field } = useFields<KeyForm>({ name: '', scopes: DEFAULT_SCOPES, days: '' })
   const { isWrong, onCheck } = useCheck(typed.scopes.length > 0)
   const hintOf = (scope: Scope) => (
     <>
-      {scope === 'deposits:write' && mayRefund ? t.andRefund : t.scope[scope].hint}{' '}
-      <code className="font-mono text-[0.8125rem] whitespace-nowrap">{scope}</code>
+      {t.scope[scope].hint} <code className="font-mono text-[0.8125rem] whitespace-nowrap">{scope}</code>
     </>
   )
   return (
@@ -135,7 +140,7 @@ function NewKeyForm({ onSend, onClose }: FormProps) {
       />
       <CheckboxGroup
         legend={t.scopes}
-        options={SCOPES.map((value) => ({ value, label: t.scope[value].label, hint: hintOf(value) }))}
+        options={offered.map((value) => ({ value, label: t.scope[value].label, hint: hintOf(value) }))}
         {...field('scopes')}
         error={isWrong && t.noScope}
       />

@@ -4,6 +4,7 @@ import { useState } from 'react'
 import { post } from '../../base/api.ts'
 import { translations } from '../../base/language.ts'
 import { refresh } from '../../base/queries.ts'
+import { useMay } from '../../base/session.ts'
 import type { Webhook, WebhookTest } from '../../contract/types.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { ActionButton, DialogButton, IconButton } from '../../ui/button.tsx'
@@ -50,15 +51,18 @@ const useTexts = translations({
 
 export function Webhooks() {
   const t = useTexts()
+  const may = useMay()
   const { data, error, refetch, isPending } = useQuery(webhooksQuery)
   return (
     <Card
       isFlush
       text={t.text}
       actions={
-        <DialogButton icon={PlusIcon} kind="primary" dialog={(onClose) => <NewWebhook onClose={onClose} />}>
-          {t.add}
-        </DialogButton>
+        may('webhooks:write') && (
+          <DialogButton icon={PlusIcon} kind="primary" dialog={(onClose) => <NewWebhook onClose={onClose} />}>
+            {t.add}
+          </DialogButton>
+        )
       }
     >
       {isPending && <LoadingRows label={t.loading} />}
@@ -90,6 +94,7 @@ function LoadingRows({ label }: { label: string }) {
 function WebhookRow({ webhook }: { webhook: Webhook }) {
   const t = useTexts()
   const eventName = useEventName()
+  const may = useMay()
   const [action, setAction] = useState<WebhookAction | null>(null)
   const [result, setResult] = useState<WebhookTest | null>(null)
   const test = async () => {
@@ -113,12 +118,14 @@ function WebhookRow({ webhook }: { webhook: Webhook }) {
           </p>
           <Trouble webhook={webhook} />
         </div>
-        <div className="flex items-center gap-1.5">
-          <ActionButton size="small" aria-label={t.testOf(webhook.name)} onAction={test}>
-            {t.test}
-          </ActionButton>
-          <Actions webhook={webhook} onAction={setAction} />
-        </div>
+        {may('webhooks:write') && (
+          <div className="flex items-center gap-1.5">
+            <ActionButton size="small" aria-label={t.testOf(webhook.name)} onAction={test}>
+              {t.test}
+            </ActionButton>
+            <Actions webhook={webhook} onAction={setAction} />
+          </div>
+        )}
       </div>
       {result && <TestResult test={result} />}
       {action && (

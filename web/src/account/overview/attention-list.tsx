@@ -2,7 +2,8 @@ import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { useFormat } from '../../base/format.ts'
 import { translations } from '../../base/language.ts'
-import type { Attention } from '../../contract/types.ts'
+import { useMay } from '../../base/session.ts'
+import type { Attention, Me } from '../../contract/types.ts'
 import { Card } from '../../ui/page.tsx'
 import { DateTime } from '../../ui/data/values.tsx'
 import { ChevronRightIcon, KeyIcon, ShieldIcon, WarningIcon, WebhookIcon } from '../../ui/icons.tsx'
@@ -42,25 +43,29 @@ const useTexts = translations({
   fix: ['Resolver', 'Fix'],
 })
 
+type Scope = Me['scopes'][number]
 type Kind = Exclude<Attention['kind'], 'account_suspended'>
 
-const KINDS: Record<Kind, { to: string; tone: Tone; icon: typeof KeyIcon }> = {
-  payment_held: { to: '/deposits', tone: 'wait', icon: WarningIcon },
-  webhook_disabled: { to: '/developers/webhooks', tone: 'bad', icon: WebhookIcon },
-  webhook_failing: { to: '/developers/webhooks', tone: 'bad', icon: WebhookIcon },
-  key_expiring: { to: '/developers', tone: 'wait', icon: KeyIcon },
-  no_key: { to: '/developers', tone: 'still', icon: KeyIcon },
-  no_webhook: { to: '/developers/webhooks', tone: 'still', icon: WebhookIcon },
-  no_second_factor: { to: '/settings', tone: 'still', icon: ShieldIcon },
+const KINDS: Record<Kind, { to: string; tone: Tone; icon: typeof KeyIcon; scope: Scope }> = {
+  payment_held: { to: '/deposits', tone: 'wait', icon: WarningIcon, scope: 'deposits:read' },
+  webhook_disabled: { to: '/developers/webhooks', tone: 'bad', icon: WebhookIcon, scope: 'webhooks:read' },
+  webhook_failing: { to: '/developers/webhooks', tone: 'bad', icon: WebhookIcon, scope: 'webhooks:read' },
+  key_expiring: { to: '/developers', tone: 'wait', icon: KeyIcon, scope: 'keys:read' },
+  no_key: { to: '/developers', tone: 'still', icon: KeyIcon, scope: 'keys:write' },
+  no_webhook: { to: '/developers/webhooks', tone: 'still', icon: WebhookIcon, scope: 'webhooks:write' },
+  no_second_factor: { to: '/settings', tone: 'still', icon: ShieldIcon, scope: 'members:write' },
 }
 
 /** What is wrong or missing, with links. For an empty account the first steps ask for keys and webhooks. */
 export function AttentionList({ attention, isEmpty }: { attention: readonly Attention[]; isEmpty: boolean }) {
   const t = useTexts()
+  const may = useMay()
   const shown = attention.filter(
     // The shell shows a suspension on every page.
     (item): item is Attention & { kind: Kind } =>
-      item.kind !== 'account_suspended' && !(isEmpty && (item.kind === 'no_key' || item.kind === 'no_webhook')),
+      item.kind !== 'account_suspended' &&
+      may(KINDS[item.kind].scope) &&
+      !(isEmpty && (item.kind === 'no_key' || item.kind === 'no_webhook')),
   )
   if (shown.length === 0) return null
   return (

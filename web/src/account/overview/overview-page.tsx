@@ -1,6 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import { translations } from '../../base/language.ts'
 import { useGet } from '../../base/queries.ts'
+import { useMay } from '../../base/session.ts'
 import type { Overview } from '../../contract/types.ts'
 import { Card, Page, Skeleton } from '../../ui/page.tsx'
 import { Table } from '../../ui/data/table.tsx'
@@ -37,12 +38,13 @@ export function OverviewPage() {
 
 function Rest({ overview }: { overview: Overview }) {
   const t = useTexts()
+  const may = useMay()
   const columns = useDepositColumns()
   const { attention, latest } = overview
   const isEmpty = latest.length === 0
   return (
     <>
-      {isEmpty && <FirstSteps attention={attention} />}
+      {isEmpty && may('keys:write') && <FirstSteps attention={attention} />}
       <AttentionList attention={attention} isEmpty={isEmpty} />
       {!isEmpty && (
         <>

@@ -5,6 +5,8 @@ import { Card, DetailList, Page } from '../../ui/page.tsx'
 import { Copyable } from '../../ui/data/values.tsx'
 import { Select } from '../../ui/form/form.tsx'
 import { ChangePassword } from './change-password.tsx'
+import { LeaveAccount } from './leave-account.tsx'
+import { Passkeys } from './passkeys.tsx'
 import { Sessions } from './sessions.tsx'
 import { TimeZoneSetting } from './time-zone.tsx'
 import { TwoFactor } from './two-factor.tsx'
@@ -42,8 +44,10 @@ export function SettingsPage() {
       </Card>
       {me.kind === 'account' && <TimeZoneSetting />}
       <TwoFactor />
+      <Passkeys />
       <ChangePassword />
       <Sessions />
+      <LeaveAccount />
       <Appearance />
     </Page>
   )

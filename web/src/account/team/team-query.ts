@@ -1,0 +1,1 @@
+export const TEAM = ['team'] as const
