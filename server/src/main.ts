@@ -30,6 +30,7 @@ import { startReconcileWorker } from './workers/reconcile.ts'
 import { signLastHead, startHeadWorker } from './workers/sign-heads.ts'
 import { startRefundWorker } from './workers/refund.ts'
 import type { Loop } from './workers/loop.ts'
+import { startTellWorker } from './workers/tell.ts'
 import { startRegistration } from './workers/register.ts'
 
 // The longest deposit: a provider fails, the charge is withdrawn there, and the last one makes it.
@@ -184,6 +185,7 @@ function startWorkers({ role, ...config }: Config, ctx: Context): Loop[] {
     startRefundWorker(ctx),
     startPurgeWorker(ctx),
     startHeadWorker(ctx),
+    startTellWorker(ctx),
     ...(ctx.settings.reconcileSeconds > 0 ? [startReconcileWorker(ctx)] : []),
   ]
 }

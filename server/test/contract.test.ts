@@ -48,6 +48,8 @@ const TYPES: Record<string, string> = {
   Member: 'GET /members members[]',
   MemberInvitation: 'GET /members invitations[]',
   Members: 'GET /members',
+  Notice: 'GET /notices notices[]',
+  NoticeChoice: 'GET /notices/choices choices[]',
   DeliveryState: 'GET /deliveries deliveries[].status',
   Delivery: 'GET /deliveries deliveries[]',
   DeliveryAttempt: 'GET /deliveries/:eventId/:webhookId attempts[]',

@@ -73,7 +73,7 @@ test('without scripts the page tells of held money too', async () => {
   const { page } = await visit({ locale: 'en-US', javaScriptEnabled: false })
   await page.goto(`${url}/payment-link/${charge.paymentLinkId}`)
   expect(await page.getByRole('heading').textContent()).toBe('Payment under review')
-  expect(await page.getByText('Do not pay again.').isVisible()).toBe(true)
+  expect(await page.getByText('Do not pay again: the sender of this link has been told.').isVisible()).toBe(true)
 })
 
 test('a form says in the reader’s language what is missing, and the browser’s bubble says nothing', async () => {

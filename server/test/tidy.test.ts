@@ -50,6 +50,7 @@ const TREES: Record<string, { layers: Order; folders: Record<string, Order> }> =
         ['refunds'],
         ['payouts'],
         ['reconciliation'],
+        ['notices'],
         ['reports'],
         ['audit'],
         ['demo'],

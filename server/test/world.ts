@@ -323,7 +323,12 @@ function openContext(parts: {
       settings: parts.settings,
       providers,
       webhookSender,
-      mailer: { sendsMail: true, send: (letter) => void parts.letters.push(letter), close: async () => {} },
+      mailer: {
+        sendsMail: true,
+        send: (letter) => void parts.letters.push(letter),
+        deliver: async (letter) => void parts.letters.push({ ...letter, link: '' }),
+        close: async () => {},
+      },
       instance: parts.presence.instance,
       limits,
     }),

@@ -146,6 +146,7 @@ const tree = root.addChildren([
       page(operator, '/operator/webhooks', lazy(() => import('./operator/webhooks/webhooks-page.tsx'), 'OperatorWebhooksPage'), [icons.WebhookIcon, 'Webhooks', 'Webhooks']),
       page(operator, '/operator/audit-log', lazy(() => import('./operator/audit-log/audit-log-page.tsx'), 'AuditLogPage'), [icons.LogIcon, 'Auditoria', 'Audit log']),
     ]),
+    page(inside, '/notices', lazy(() => import('./account/notices/notices-page.tsx'), 'NoticesPage')),
     page(inside, '/guide', lazy(() => import('./account/guide/guide-page.tsx'), 'GuidePage'), [icons.BookIcon, 'Documentação', 'Docs']),
     page(inside, '/settings', lazy(() => import('./account/settings/settings-page.tsx'), 'SettingsPage'), [icons.SettingsIcon, 'Configurações', 'Settings']),
     page(inside, '/$', NotFound),

@@ -1,5 +1,7 @@
 import { Link, Outlet } from '@tanstack/react-router'
 import { useEffect, useState, type ReactNode } from 'react'
+import { Bell } from './account/notices/bell.tsx'
+import { useHasNotices } from './account/notices/notices.ts'
 import { useLostSince } from './base/connection.ts'
 import { useFormat } from './base/format.ts'
 import { followHistory } from './base/history.ts'
@@ -70,6 +72,7 @@ export function Shell({ navigation }: { navigation: readonly NavEntry[] }) {
         <ConnectionBar />
         <header className="flex h-14 items-center gap-2.5 border-b border-line bg-card px-4 md:hidden print:hidden">
           <Brand isOperator={me.kind === 'operator'} />
+          {useHasNotices() && <Bell />}
         </header>
         <main
           id="content"
@@ -133,8 +136,9 @@ function Sidebar({ items }: { items: readonly Item[] }) {
   return (
     <aside className="hidden border-r border-line bg-card md:block print:hidden">
       <div className="sticky top-0 flex h-dvh flex-col">
-        <div className="flex h-16 items-center gap-2.5 px-5">
+        <div className="flex h-16 items-center gap-2.5 pr-3 pl-5">
           <Brand isOperator={me.kind === 'operator'} />
+          {useHasNotices() && <Bell />}
         </div>
         <nav aria-label={t.navigation} className="grow space-y-0.5 overflow-y-auto px-3 py-2">
           {items.map((item) => (

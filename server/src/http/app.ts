@@ -44,6 +44,7 @@ import { refundRoutes } from './api/refunds.ts'
 import { deliveryRoutes } from './dashboard/deliveries.ts'
 import { exportRoutes } from './dashboard/exports.ts'
 import { keyRoutes } from './dashboard/keys.ts'
+import { noticeRoutes } from './dashboard/notices.ts'
 import { overviewRoutes } from './dashboard/overview.ts'
 import { timeZoneRoutes } from './dashboard/time-zone.ts'
 import { timelineRoutes } from './dashboard/timeline.ts'
@@ -163,6 +164,7 @@ function dashboardApi(scope: FastifyInstance, ctx: Context, { limitAccount, ...s
   sharedRoutes(api, ctx, { ...shared, followers: 'pages' })
   overviewRoutes(api, ctx)
   keyRoutes(api, ctx)
+  noticeRoutes(api, ctx)
   timelineRoutes(api, ctx)
   deliveryRoutes(api, ctx)
   exportRoutes(api, ctx)

@@ -14,6 +14,7 @@ export type SmtpServer = { smtpUrl: string; requiresTls: boolean }
 
 export function makeSmtpMailer({ from, log, ...server }: SmtpServer & { from: string; log: Log }): Mailer {
   const transport = openTransport(server, from)
+  const idDomain = /@([^\s>@]+)>?\s*$/.exec(from)?.[1] ?? 'guiche.invalid'
   const inFlight = new Set<Promise<void>>()
   return {
     sendsMail: true,
@@ -23,8 +24,7 @@ export function makeSmtpMailer({ from, log, ...server }: SmtpServer & { from: st
         return
       }
       const sending: Promise<void> = transport
-        // No character of an address can add another recipient.
-        .sendMail({ to: { name: '', address: to }, subject, text, html })
+        .sendMail({ to: recipient(to), subject, text, html })
         .then(
           () => log.debug({ subject }, 'e-mail sent'),
           (error: unknown) => log.warn({ err: error, subject }, 'sending an e-mail failed'),
@@ -32,12 +32,20 @@ export function makeSmtpMailer({ from, log, ...server }: SmtpServer & { from: st
         .finally(() => inFlight.delete(sending))
       inFlight.add(sending)
     },
+    async deliver({ id, to, subject, text, html }) {
+      await transport.sendMail({ to: recipient(to), subject, text, html, messageId: `<${id}@${idDomain}>` })
+    },
     async close() {
       const tooLong = new Promise<void>((resolve) => setTimeout(resolve, CLOSE_WITHIN_MS).unref())
       await Promise.race([Promise.all(inFlight), tooLong])
       transport.close()
     },
   }
+}
+
+/** No character of an address can add another recipient. */
+function recipient(address: string) {
+  return { name: '', address }
 }
 
 /** Connects and signs in, and sends nothing. */

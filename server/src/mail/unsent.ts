@@ -16,6 +16,7 @@ export function makeUnsentMailer(log: Log, mode: 'test' | 'live'): Mailer {
       if (mode === 'test') log.info({ to, link }, text)
       else log.warn({ to }, `${text}. To confirm an e-mail: guiche account confirm --email`)
     },
+    deliver: () => Promise.reject(new Error('SMTP_URL is not set')),
     close: async () => {},
   }
 }

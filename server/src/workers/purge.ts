@@ -6,6 +6,7 @@ import { purgeFailedCharges } from '../domain/deposits/failed-charges.ts'
 import { purgeIdempotencyKeys } from '../domain/deposits/intents.ts'
 import { purgeSessions } from '../domain/accounts/sessions.ts'
 import { purgeSignIns } from '../domain/users/security-events.ts'
+import { purgeNotices } from '../domain/notices/list-notices.ts'
 import { beginSeals } from '../domain/core/seal-as-found.ts'
 import { startLoop, type Loop } from './loop.ts'
 
@@ -15,14 +16,15 @@ type Step = { name: string; run: (ctx: Context) => Promise<unknown> }
 
 /**
  * Deletes idempotency keys, dead processes and unused limits after a day, charges that no provider made after 90 days,
- * expired sessions, and by the retention settings webhook attempts and records of sign-ins. It also seals what the
- * release before wrote.
+ * notices after half a year, expired sessions, and by the retention settings webhook attempts and records of sign-ins.
+ * It also seals what the release before wrote.
  */
 const STEPS: Step[] = [
   { name: 'attempts', run: keepAttemptPartitions },
   { name: 'sessions', run: (ctx) => purgeSessions(ctx, ctx.now()) },
   { name: 'processes', run: (ctx) => purgeProcesses(ctx.pool) },
   { name: 'seals', run: beginSeals },
+  { name: 'notices', run: purgeNotices },
   { name: 'limits', run: (ctx) => purgeSharedLimits(ctx.pool, ctx.now()) },
   { name: 'sign_ins', run: purgeSignIns },
   // Keys before the charges that they name.

@@ -152,6 +152,42 @@ export type MemberInvitation = {
   expiresAt: string
 }
 export type Members = { members: Member[]; invitations: MemberInvitation[]; requiresSecondFactor: boolean }
+export type Notice = {
+  number: number
+  kind:
+    | 'money_held'
+    | 'refund_failed'
+    | 'webhook_failing'
+    | 'webhook_disabled'
+    | 'payout_paid'
+    | 'payout_rejected'
+    | 'key_created'
+    | 'new_sign_in'
+    | 'exception_open'
+    | 'provider_down'
+    | 'closing_differs'
+  what: 'news' | 'began' | 'ended'
+  text: string
+  path: string
+  happenedAt: string
+  isSeen: boolean
+}
+export type NoticeChoice = {
+  kind:
+    | 'money_held'
+    | 'refund_failed'
+    | 'webhook_failing'
+    | 'webhook_disabled'
+    | 'payout_paid'
+    | 'payout_rejected'
+    | 'key_created'
+    | 'new_sign_in'
+    | 'exception_open'
+    | 'provider_down'
+    | 'closing_differs'
+  name: string
+  byEmail: boolean
+}
 export type DeliveryState = 'pending' | 'retrying' | 'delivered' | 'failed'
 export type Delivery = {
   eventId: string

@@ -63,6 +63,7 @@ export const WebhookIcon = icon(
 export const LogIcon = icon('M8 6h12M8 12h12M8 18h12M4 6h.1M4 12h.1M4 18h.1')
 export const MoreIcon = icon(<path d="M5 12h.1M12 12h.1M19 12h.1" strokeWidth="2.75" />)
 export const MenuIcon = icon('M4 7h16M4 12h16M4 17h16')
+export const BellIcon = icon('M6 9.5a6 6 0 0 1 12 0c0 5 2 6.5 2 6.5H4s2-1.5 2-6.5M10 19.5a2.2 2.2 0 0 0 4 0')
 export const CloseIcon = icon('m6 6 12 12M18 6 6 18')
 export const CheckIcon = icon('m5 12.5 4.5 4.5L19 7.5')
 export const CopyIcon = icon(

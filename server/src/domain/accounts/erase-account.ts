@@ -47,6 +47,7 @@ export async function eraseAccount(
       [accountId, now, ERASED],
     )
     const webhooks = await eraseWebhooks(tx, now, accountId)
+    await tx.run('delete from notices where account_id = $1', [accountId])
     const keys = await tx.run(
       'update api_keys set name = $3, made_by = null, revoked_at = coalesce(revoked_at, $2) where account_id = $1',
       [accountId, now, ERASED],
@@ -195,8 +196,10 @@ async function eraseUser(tx: Tx, now: Date, { userId, name }: { userId: string; 
      where id = $1`,
     [userId, erasedEmail(name), ERASED, now],
   )
-  for (const table of ['credentials', 'second_factors', 'passkeys'])
+  for (const table of ['credentials', 'second_factors', 'passkeys', 'notice_choices', 'notice_people', 'notice_emails'])
     await tx.run(`delete from ${table} where user_id = $1`, [userId])
+  await tx.run('delete from notices where user_id = $1', [userId])
+  await tx.run(`delete from followers where name in ('mail ' || $1::uuid, 'bell ' || $1::uuid)`, [userId])
   await endVerifications(tx, userId)
   return tx.run('delete from sessions where user_id = $1', [userId])
 }

@@ -7,6 +7,8 @@ export type Mailer = {
   sendsMail: boolean
   /** Returns at once, so that response times do not tell whether an e-mail was sent. Failures are logged. */
   send(email: Email): void
+  /** Resolves when the mail server has taken it, and rejects otherwise. `id` becomes its Message-ID. */
+  deliver(email: Omit<Email, 'link'> & { id: string }): Promise<void>
   /** Waits for e-mail in flight, within bounds. */
   close(): Promise<void>
 }

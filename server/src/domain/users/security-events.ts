@@ -1,4 +1,4 @@
-import { transact, type Tx } from '../../db/tx.ts'
+import { queryOne, transact, type Tx } from '../../db/tx.ts'
 import { IS_SIGN_IN, writeAudit, type Actor, type AuditAction, type Change } from '../core/audit-log.ts'
 import type { UserKind } from './users.ts'
 import type { Core } from '../core/core.ts'
@@ -47,6 +47,18 @@ export async function auditSecurityIn(
   )
   const rows = isChanged ? [['user', userId] as const] : []
   await writeAudit(tx, now, actor ?? { kind, name: email }, { ...change, subject: `user ${userId}`, accountId, rows })
+}
+
+/** Whether the person signed in before, and never from this network. The first sign-in is news to nobody. */
+export async function isNewPlace(core: Core, userId: string, network: string): Promise<boolean> {
+  const { isNew } = await queryOne<{ isNew: boolean | null }>(
+    core.pool,
+    `select not bool_or(l.details ->> 'network' = $2) as "isNew" from users u
+     join audit_log l on l.actor = u.email and l.action = 'session.opened' and l.subject = 'user ' || u.id
+     where u.id = $1`,
+    [userId, network],
+  )
+  return isNew ?? false
 }
 
 /** False if it was verified before. */

@@ -1,5 +1,5 @@
 import type { Email } from '../../domain/ports/mailer.ts'
-import { html, htmlText } from '../server/html.ts'
+import { html, htmlText } from '../../base/html.ts'
 import type { Language } from '../server/language.ts'
 
 type Texts = { subject: string; intro: string; action: string; otherwise: string }

@@ -1,7 +1,9 @@
 import { createHmac } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import type { Context } from '../../domain/context.ts'
-import { auditSecurity } from '../../domain/users/security-events.ts'
+import { auditSecurity, isNewPlace } from '../../domain/users/security-events.ts'
+import { keepLanguage } from '../../domain/notices/list-notices.ts'
+import { readerOf } from '../server/language.ts'
 import { addressOf, networkOf } from '../server/rate-limit.ts'
 import { cookieSecret } from './session-cookie.ts'
 import { named } from './sign-in-limits.ts'
@@ -46,7 +48,9 @@ export async function recordSignInAttempt(ctx: Context, request: FastifyRequest,
   if (userId === undefined) return
   if (outcome === 'signed_in') {
     if (how === 'recovery_code') await auditSecurity(ctx, userId, 'recovery_code.used', { network })
-    await auditSecurity(ctx, userId, 'session.opened', { network, how })
+    const isNew = await isNewPlace(ctx, userId, network)
+    await keepLanguage(ctx, userId, readerOf(request).language)
+    await auditSecurity(ctx, userId, 'session.opened', { network, how, ...(isNew && { isNew }) })
   }
   if (attempt.isLocking) await auditSecurity(ctx, userId, 'second_factor.locked', { network })
 }

@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { contentSecurityPolicy, ICON, sendPage } from '../server/page-layout.ts'
-import { html } from '../server/html.ts'
+import { html } from '../../base/html.ts'
 
 // In a package it is beside the server, in a checkout where web/ builds it. The paths are the same from src and dist.
 const PACKED = fileURLToPath(new URL('../../../dashboard/', import.meta.url))
@@ -28,6 +28,7 @@ const PAGES = [
   '/statement',
   '/payouts',
   '/team',
+  '/notices',
   '/guide',
   '/settings',
   '/operator',

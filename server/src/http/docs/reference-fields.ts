@@ -1,4 +1,4 @@
-import { html, type Html } from '../server/html.ts'
+import { html, type Html } from '../../base/html.ts'
 import type { Schema } from './openapi-postprocess.ts'
 
 /** Text of the document: its only markup is `code` and **bold**. */

@@ -1,5 +1,5 @@
 import { ERRORS } from '../server/error-codes.ts'
-import { html, type Html } from '../server/html.ts'
+import { html, type Html } from '../../base/html.ts'
 import type { Page } from '../server/page-layout.ts'
 import type { Answer, Document, Operation, Parameter, Schema } from './openapi-postprocess.ts'
 import { exampleAnswer, exampleRequest, exampleText, prettyJson } from './reference-examples.ts'

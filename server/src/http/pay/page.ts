@@ -5,7 +5,7 @@ import { paidCents, findPublicCharge, type Charge } from '../../domain/deposits/
 import type { Context } from '../../domain/context.ts'
 import { NOTHING_HELD, readHeld, type HeldMoney } from '../../domain/deposits/held-payments.ts'
 import { paymentLinkParams, type Api } from '../server/schemas.ts'
-import { html, type Html } from '../server/html.ts'
+import { html, type Html } from '../../base/html.ts'
 import { chosenLanguage, LANGUAGES, readerOf, type Language, type Reader } from '../server/language.ts'
 import { sendPage } from '../server/page-layout.ts'
 import { momentText, moneyText } from './format.ts'

@@ -1,6 +1,6 @@
 import { crc32, deflateSync } from 'node:zlib'
 import { encodeQR } from 'qr'
-import { html, type Html } from '../server/html.ts'
+import { html, type Html } from '../../base/html.ts'
 import { boundedMap } from '../server/rate-limit.ts'
 
 // Recent images. A payment page is opened a few times, and its code never changes. About 10 kB each, 10 MB in all.

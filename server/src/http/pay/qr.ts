@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { Fault } from '../../base/fault.ts'
 import type { Context } from '../../domain/context.ts'
 import { findPublicCharge } from '../../domain/deposits/charge-reads.ts'
-import { htmlText } from '../server/html.ts'
+import { htmlText } from '../../base/html.ts'
 import { errorResponse, integerParameter, paymentLinkParams, type Api } from '../server/schemas.ts'
 import { keptPng, keptSvg } from './qr-image.ts'
 

@@ -88,14 +88,14 @@ export const TEXTS: Record<Language, Texts> = {
     expiredAt: 'Expirou em',
     refunded: 'Devolvido',
     held: (received, charged) =>
-      `Recebemos ${received}, mas esta cobrança é de ${charged}. Não pague de novo. Em caso de dúvida, fale com quem enviou este link.`,
+      `Recebemos ${received}, mas esta cobrança é de ${charged}. Não pague de novo: quem enviou este link já foi avisado.`,
     kept: (received, charged) =>
       `Recebemos ${received} desta cobrança de ${charged}. Não pague de novo. Se faltar algum valor, fale com quem enviou este link.`,
     returned: (received, isOtherAmount) =>
       `Devolvemos ${received}${isOtherAmount ? ', que era diferente do valor' : ''}.`,
     besides: {
       held: (more) =>
-        `Além deste pagamento, recebemos mais ${more}, que estão em análise. Não pague de novo. Em caso de dúvida, fale com quem enviou este link.`,
+        `Além deste pagamento, recebemos mais ${more}, que estão em análise. Não pague de novo: quem enviou este link já foi avisado.`,
       kept: (more) =>
         `Além deste pagamento, recebemos mais ${more}. Em caso de dúvida, fale com quem enviou este link.`,
       returned: (more) => `Devolvemos ${more}, recebidos além deste pagamento.`,
@@ -151,14 +151,14 @@ export const TEXTS: Record<Language, Texts> = {
     expiredAt: 'Expired',
     refunded: 'Returned',
     held: (received, charged) =>
-      `We received ${received}, but this charge is for ${charged}. Do not pay again. If you have a question, ask the sender of this link.`,
+      `We received ${received}, but this charge is for ${charged}. Do not pay again: the sender of this link has been told.`,
     kept: (received, charged) =>
       `We received ${received} for this charge of ${charged}. Do not pay again. If anything is missing, ask the sender of this link.`,
     returned: (received, isOtherAmount) =>
       `We returned ${received}${isOtherAmount ? ', which was not the amount of this charge' : ''}.`,
     besides: {
       held: (more) =>
-        `Besides this payment, we received another ${more}, which is under review. Do not pay again. If you have a question, ask the sender of this link.`,
+        `Besides this payment, we received another ${more}, which is under review. Do not pay again: the sender of this link has been told.`,
       kept: (more) =>
         `Besides this payment, we received another ${more}. If you have a question, ask the sender of this link.`,
       returned: (more) => `We returned ${more}, which we received besides this payment.`,
@@ -214,14 +214,14 @@ export const TEXTS: Record<Language, Texts> = {
     expiredAt: 'Venció',
     refunded: 'Devuelto',
     held: (received, charged) =>
-      `Recibimos ${received}, pero este cobro es de ${charged}. No pague de nuevo. Si tiene dudas, hable con quien le envió este enlace.`,
+      `Recibimos ${received}, pero este cobro es de ${charged}. No pague de nuevo: quien le envió este enlace ya fue avisado.`,
     kept: (received, charged) =>
       `Recibimos ${received} de este cobro de ${charged}. No pague de nuevo. Si falta algo, hable con quien le envió este enlace.`,
     returned: (received, isOtherAmount) =>
       `Devolvimos ${received}${isOtherAmount ? ', que no era el importe de este cobro' : ''}.`,
     besides: {
       held: (more) =>
-        `Además de este pago recibimos otros ${more}, que están en revisión. No pague de nuevo. Si tiene dudas, hable con quien le envió este enlace.`,
+        `Además de este pago recibimos otros ${more}, que están en revisión. No pague de nuevo: quien le envió este enlace ya fue avisado.`,
       kept: (more) =>
         `Además de este pago recibimos otros ${more}. Si tiene dudas, hable con quien le envió este enlace.`,
       returned: (more) => `Devolvimos ${more}, que recibimos además de este pago.`,

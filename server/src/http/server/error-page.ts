@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { html } from './html.ts'
+import { html } from '../../base/html.ts'
 import { readerOf, type Language } from './language.ts'
 import { sendPage } from './page-layout.ts'
 

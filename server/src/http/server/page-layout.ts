@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { FastifyReply } from 'fastify'
-import { html, htmlText, verbatim, type Html } from './html.ts'
+import { html, htmlText, verbatim, type Html } from '../../base/html.ts'
 import type { Language } from './language.ts'
 import { PAGE_STYLE } from './page-style.ts'
 

@@ -4,6 +4,8 @@ import { setTheme, useTheme } from '../../base/theme.ts'
 import { Card, DetailList, Page } from '../../ui/page.tsx'
 import { Copyable } from '../../ui/data/values.tsx'
 import { Select } from '../../ui/form/form.tsx'
+import { NoticeChoices } from '../notices/notice-choices.tsx'
+import { useHasNotices } from '../notices/notices.ts'
 import { ChangePassword } from './change-password.tsx'
 import { LeaveAccount } from './leave-account.tsx'
 import { Passkeys } from './passkeys.tsx'
@@ -47,6 +49,7 @@ export function SettingsPage() {
       <Passkeys />
       <ChangePassword />
       <Sessions />
+      {useHasNotices() && <NoticeChoices />}
       <LeaveAccount />
       <Appearance />
     </Page>

@@ -1,0 +1,148 @@
+import { insertRows } from '../../db/insert-rows.ts'
+import { query, queryOne, transact } from '../../db/tx.ts'
+import type { Core } from '../core/core.ts'
+import { cursorNumber, page } from '../core/cursor.ts'
+import {
+  NOTICE_KIND_NAMES,
+  noticeFacts,
+  noticeText,
+  type NoticeData,
+  type NoticeKind,
+  type NoticeLanguage,
+  type What,
+} from './notice-kinds.ts'
+
+/** Who reads: a person as a member of an account, or as an operator. */
+export type NoticeReader = { userId: string; accountId: string | null; may: (to: string) => boolean }
+
+/** As the bell shows it, newest first. */
+export type ListedNotice = {
+  number: number
+  kind: NoticeKind
+  what: What
+  text: string
+  path: string
+  happenedAt: Date
+  isSeen: boolean
+}
+
+type Row = Omit<ListedNotice, 'text' | 'path'> & { data: NoticeData }
+
+// What the bell counts up to.
+const MAX_UNSEEN = 99
+
+const OF_READER = `(n.user_id = $2 or n.user_id is null and n.account_id is not distinct from $1::uuid) and n.kind = any($3)`
+const SEEN = `coalesce((select position from followers where name = 'bell ' || $2::uuid), 0)`
+
+export async function listNotices(
+  core: Core,
+  reader: NoticeReader,
+  { cursor, limit, language }: { cursor?: string | undefined; limit: number; language: NoticeLanguage },
+): Promise<{ notices: ListedNotice[]; unseen: number; nextCursor: string | null }> {
+  const of = [reader.accountId, reader.userId, readableKinds(reader)]
+  const rows = await query<Row>(
+    core.pool,
+    `select n.number, n.kind, n.what, n.data, n.happened_at as "happenedAt", n.number <= ${SEEN} as "isSeen"
+     from notices n where ${OF_READER} and n.number < $4 order by n.number desc limit $5`,
+    [...of, cursorNumber(cursor), limit + 1],
+  )
+  const { unseen } = await queryOne<{ unseen: number }>(
+    core.pool,
+    `select count(*) as unseen from (
+       select from notices n where ${OF_READER} and n.number > ${SEEN} order by n.number desc limit ${MAX_UNSEEN}
+     ) u`,
+    of,
+  )
+  const { items, nextCursor } = page(rows, limit, ({ number }) => String(number))
+  const notices = items.map(({ data, ...notice }) => ({
+    ...notice,
+    text: noticeText({ ...notice, data }, language),
+    path: noticeFacts(notice.kind).path(data),
+  }))
+  return { notices, unseen, nextCursor }
+}
+
+/** All up to this number have been seen. */
+export async function markSeen(core: Core, userId: string, number: number): Promise<void> {
+  await query(
+    core.pool,
+    `insert into followers as f (name, position, moved_at)
+     select 'bell ' || $1::uuid, least($2, coalesce((select max(number) from notices), 0)), $3
+     on conflict (name) do update set position = greatest(f.position, excluded.position), moved_at = excluded.moved_at`,
+    [userId, number, core.now()],
+  )
+}
+
+// ---- What a person wants by e-mail ----
+
+export type NoticeChoice = { kind: NoticeKind; name: string; byEmail: boolean }
+
+export async function readChoices(core: Core, reader: NoticeReader, language: NoticeLanguage): Promise<NoticeChoice[]> {
+  const rows = await query<{ kind: string }>(core.pool, 'select kind from notice_choices where user_id = $1', [
+    reader.userId,
+  ])
+  const off = new Set(rows.map(({ kind }) => kind))
+  return readableKinds(reader).map((kind) => ({
+    kind,
+    name: noticeFacts(kind).name[language],
+    byEmail: !off.has(kind),
+  }))
+}
+
+/** Of e-mails, until the person chooses another. Spanish readers get Portuguese, as in the dashboard. */
+export async function keepLanguage(core: Core, userId: string, language: string): Promise<void> {
+  await query(core.pool, 'insert into notice_people (user_id, language) values ($1, $2) on conflict do nothing', [
+    userId,
+    language === 'en' ? 'en' : 'pt-BR',
+  ])
+}
+
+/** `language` is that of the e-mails from now on. */
+export async function writeChoices(
+  core: Core,
+  userId: string,
+  { off, language }: { off: NoticeKind[]; language: NoticeLanguage },
+): Promise<void> {
+  await transact(core.pool, async (tx) => {
+    await tx.run(
+      `insert into notice_people (user_id, language) values ($1, $2)
+       on conflict (user_id) do update set language = excluded.language`,
+      [userId, language],
+    )
+    await tx.run('delete from notice_choices where user_id = $1', [userId])
+    await insertRows(tx, 'notice_choices', off, { user_id: ['uuid', () => userId], kind: ['text', (kind) => kind] })
+  })
+}
+
+function readableKinds({ may, accountId }: NoticeReader): NoticeKind[] {
+  return NOTICE_KIND_NAMES.filter((kind) => {
+    const { to } = noticeFacts(kind)
+    if (to === 'person') return true
+    return to === 'operators' ? accountId === null : accountId !== null && may(to)
+  })
+}
+
+// ---- Retention ----
+
+const KEPT_MS = 180 * 24 * 3_600_000
+const PURGE_LIMIT = 1_000
+
+/** Deletes what was told half a year ago, and is over. */
+export async function purgeNotices(core: Core): Promise<'more' | 'idle'> {
+  const before = new Date(core.now().getTime() - KEPT_MS)
+  return transact(core.pool, async (tx) => {
+    const deleted = await tx.run(
+      `delete from notices where number in (
+         select number from notices
+         where told_at < $1 and (what <> 'began' or over_at is not null) and number < (select max(number) from notices)
+         order by number limit $2 for update skip locked
+       )`,
+      [before, PURGE_LIMIT],
+    )
+    await tx.run(
+      'delete from notice_emails where id in (select id from notice_emails where created_at < $1 and due_at is null limit $2)',
+      [before, PURGE_LIMIT],
+    )
+    return deleted === PURGE_LIMIT ? 'more' : 'idle'
+  })
+}

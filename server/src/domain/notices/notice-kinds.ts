@@ -1,0 +1,259 @@
+import { formatReais } from '../../base/money.ts'
+import type { Scope } from '../accounts/callers.ts'
+import { ROLE_NAMES, ROLES } from '../accounts/roles.ts'
+import type { EventKind } from '../webhooks/event-kinds.ts'
+
+// All that people are told, once each: who is told, what of, and in which words. The bell, e-mails, the settings and
+// the documents follow.
+
+export const NOTICE_LANGUAGES = ['pt-BR', 'en'] as const
+export type NoticeLanguage = (typeof NOTICE_LANGUAGES)[number]
+type Texts = Record<NoticeLanguage, string>
+
+/** What an event or a state says of itself. */
+export type NoticeData = Record<string, unknown>
+type Say = (data: NoticeData, language: NoticeLanguage) => string
+
+/**
+ * began: a trouble that ends, or news that have no end. ended: the trouble is over. `path` is the page of the dashboard
+ * that shows it.
+ */
+type NoticeKindFacts = {
+  /** Members whose role may do this are told, or operators, or the person that it is about. */
+  to: Scope | 'operators' | 'person'
+  name: Texts
+  /** The events that tell of it. Without any, watch-states.ts finds it. */
+  begins?: EventKind
+  ends?: EventKind
+  began: Say
+  ended?: Say
+  path: (data: NoticeData) => string
+}
+
+export const NOTICE_KINDS = {
+  money_held: {
+    to: 'deposits:read',
+    name: { 'pt-BR': 'Pagamentos em análise', en: 'Payments under review' },
+    begins: 'DEPOSIT_HELD',
+    ends: 'DEPOSIT_RELEASED',
+    began: (data, language) =>
+      language === 'en'
+        ? `${reais(data.receivedValue)} arrived for the deposit ${nameOf(data)}, ${HELD.en[text(data.reason)] ?? 'which it does not fit'}. It is under review until it is decided what becomes of the money.`
+        : `Chegaram ${reais(data.receivedValue)} para o depósito ${nameOf(data)}, ${HELD['pt-BR'][text(data.reason)] ?? 'que não combina com o valor'}. O valor está em análise até que se decida o que fazer com ele.`,
+    ended: (data, language) =>
+      language === 'en'
+        ? `The payment of ${reais(data.receivedValue)}${ofDeposit(data, language)} ${releasedText(data, language)}.`
+        : `O pagamento de ${reais(data.receivedValue)}${ofDeposit(data, language)} ${releasedText(data, language)}.`,
+    path: depositPath,
+  },
+  refund_failed: {
+    to: 'deposits:read',
+    name: { 'pt-BR': 'Devoluções que falharam', en: 'Refunds that failed' },
+    begins: 'REFUND_FAILED',
+    began: (data, language) => {
+      const isUndone = data.reason === 'undone'
+      if (language === 'en')
+        return `The refund of ${reais(data.refundValue)}${ofDeposit(data, language)} did not reach the payer. ${isUndone ? 'The bank took it back, and the service decides.' : 'The money is in your balance again.'}`
+      return `A devolução de ${reais(data.refundValue)}${ofDeposit(data, language)} não chegou ao pagador. ${isUndone ? 'O banco a desfez, e o serviço decide.' : 'O dinheiro voltou ao seu saldo.'}`
+    },
+    path: depositPath,
+  },
+  webhook_failing: {
+    to: 'webhooks:read',
+    name: { 'pt-BR': 'Webhooks que falham', en: 'Webhooks that fail' },
+    began: (data, language) =>
+      language === 'en'
+        ? `The webhook “${text(data.name)}” does not take its events. guiche goes on trying for five days.`
+        : `O webhook “${text(data.name)}” não recebe os eventos. O guiche continua tentando por cinco dias.`,
+    ended: (data, language) =>
+      language === 'en'
+        ? `The webhook “${text(data.name)}” takes its events again.`
+        : `O webhook “${text(data.name)}” voltou a receber os eventos.`,
+    path: () => '/developers/webhooks',
+  },
+  webhook_disabled: {
+    to: 'webhooks:read',
+    name: { 'pt-BR': 'Webhooks desativados', en: 'Webhooks that are disabled' },
+    began: (data, language) =>
+      language === 'en'
+        ? `The webhook “${text(data.name)}” was disabled, because it took no event for days or refused them for good. It gets nothing until you enable it.`
+        : `O webhook “${text(data.name)}” foi desativado, porque não recebeu nenhum evento por dias ou os recusou de vez. Ele não recebe nada até você o ativar.`,
+    ended: (data, language) =>
+      language === 'en'
+        ? `The webhook “${text(data.name)}” is no longer disabled.`
+        : `O webhook “${text(data.name)}” não está mais desativado.`,
+    path: () => '/developers/webhooks',
+  },
+  payout_paid: {
+    to: 'payouts:read',
+    name: { 'pt-BR': 'Repasses pagos', en: 'Payouts that were paid' },
+    begins: 'PAYOUT_PAID',
+    began: (data, language) =>
+      language === 'en'
+        ? `Your payout of ${reais(data.value)} was paid, with the bank reference ${text(data.reference)}.`
+        : `O seu repasse de ${reais(data.value)} foi pago, com a referência bancária ${text(data.reference)}.`,
+    path: () => '/payouts',
+  },
+  payout_rejected: {
+    to: 'payouts:read',
+    name: { 'pt-BR': 'Repasses recusados', en: 'Payouts that were rejected' },
+    begins: 'PAYOUT_REJECTED',
+    began: (data, language) =>
+      language === 'en'
+        ? `Your payout of ${reais(data.value)} was rejected: ${text(data.reason)}. The money is available again.`
+        : `O seu repasse de ${reais(data.value)} foi recusado: ${text(data.reason)}. O valor está disponível de novo.`,
+    path: () => '/payouts',
+  },
+  key_created: {
+    to: 'keys:read',
+    name: { 'pt-BR': 'Novas chaves de API', en: 'New API keys' },
+    begins: 'KEY_CREATED',
+    began: (data, language) =>
+      language === 'en'
+        ? `An API key that begins with ${text(data.prefix)} was made for your account. If nobody of you made it, revoke it.`
+        : `Uma chave de API que começa com ${text(data.prefix)} foi criada para a sua conta. Se ninguém de vocês a criou, revogue-a.`,
+    path: () => '/developers/keys',
+  },
+  new_sign_in: {
+    to: 'person',
+    name: { 'pt-BR': 'Acesso de um lugar novo', en: 'Sign-in from a new place' },
+    began: (data, language) =>
+      language === 'en'
+        ? `Somebody signed in as you from a network that you had not used before (${text(data.network)}). If it was not you, change your password.`
+        : `Alguém entrou com o seu acesso por uma rede que você não tinha usado (${text(data.network)}). Se não foi você, troque a senha.`,
+    path: () => '/settings',
+  },
+  exception_open: {
+    to: 'operators',
+    name: { 'pt-BR': 'Exceções abertas', en: 'Open exceptions' },
+    began: (data, language) =>
+      language === 'en'
+        ? `An exception waits for a decision${data.amountCents === null ? '' : `: ${reais(data.amountCents)}`}.`
+        : `Uma exceção espera por uma decisão${data.amountCents === null ? '' : `: ${reais(data.amountCents)}`}.`,
+    ended: (data, language) =>
+      language === 'en'
+        ? `An exception${data.amountCents === null ? '' : ` of ${reais(data.amountCents)}`} is decided.`
+        : `Uma exceção${data.amountCents === null ? '' : ` de ${reais(data.amountCents)}`} foi decidida.`,
+    path: ({ exceptionId }) => `/operator/exceptions/${text(exceptionId)}`,
+  },
+  provider_down: {
+    to: 'operators',
+    name: { 'pt-BR': 'Provedor fora do ar', en: 'A provider that is down' },
+    began: (data, language) =>
+      language === 'en'
+        ? `The provider ${text(data.provider)} does not answer. Calls to it are held back.`
+        : `O provedor ${text(data.provider)} não responde. As chamadas a ele estão suspensas.`,
+    ended: (data, language) =>
+      language === 'en'
+        ? `The provider ${text(data.provider)} answers again.`
+        : `O provedor ${text(data.provider)} voltou a responder.`,
+    path: () => '/operator/providers',
+  },
+  closing_differs: {
+    to: 'operators',
+    name: { 'pt-BR': 'Fechamento com diferenças', en: 'A closing that differs' },
+    began: (data, language) =>
+      language === 'en'
+        ? `The closing of ${text(data.day)} differs from the list of ${text(data.provider)} in ${text(data.count)} places.`
+        : `O fechamento de ${text(data.day)} difere da lista de ${text(data.provider)} em ${text(data.count)} pontos.`,
+    ended: (data, language) =>
+      language === 'en'
+        ? `The closing of ${text(data.day)} agrees with the list of ${text(data.provider)} now.`
+        : `O fechamento de ${text(data.day)} agora confere com a lista de ${text(data.provider)}.`,
+    path: ({ day }) => `/operator/reconciliation/${text(day)}`,
+  },
+} as const satisfies Record<string, NoticeKindFacts>
+
+export type NoticeKind = keyof typeof NOTICE_KINDS
+export const NOTICE_KIND_NAMES = Object.keys(NOTICE_KINDS) as NoticeKind[]
+
+export type What = 'news' | 'began' | 'ended'
+
+export function noticeFacts(kind: NoticeKind): NoticeKindFacts {
+  return NOTICE_KINDS[kind]
+}
+
+/** In SQL, the kinds with the roles of members who are told: those who may see what it is about. */
+export const TOLD_ROLES = `values ${NOTICE_KIND_NAMES.flatMap((kind) =>
+  ROLE_NAMES.filter((role) => ROLES[role].some((scope) => scope === noticeFacts(kind).to)).map(
+    (role) => `('${kind}', '${role}')`,
+  ),
+).join(', ')}`
+
+/** A trouble has an end, and is told again when it is over. */
+export function isTrouble(kind: NoticeKind): boolean {
+  return noticeFacts(kind).ended !== undefined
+}
+
+/** In one sentence or two. */
+export function noticeText(
+  notice: { kind: NoticeKind; what: What; data: NoticeData },
+  language: NoticeLanguage,
+): string {
+  const { began, ended } = noticeFacts(notice.kind)
+  // What ends without having begun is told by its end alone.
+  const say = isTrouble(notice.kind) && notice.what !== 'began' ? ended! : began
+  return say(notice.data, language)
+}
+
+// ---- Words ----
+
+const HELD: Record<NoticeLanguage, Record<string, string>> = {
+  en: {
+    wrong_amount: 'which has another value',
+    second_payment: 'which was paid before',
+    wrong_provider: 'which belongs to another bank',
+    refunded_payment: 'and the bank had returned it',
+  },
+  'pt-BR': {
+    wrong_amount: 'que tem outro valor',
+    second_payment: 'que já tinha sido pago',
+    wrong_provider: 'que é de outro banco',
+    refunded_payment: 'e o banco já os tinha devolvido',
+  },
+}
+
+const RELEASED: Record<NoticeLanguage, Record<string, string>> = {
+  en: {
+    completed: 'completed its deposit after all',
+    credited: 'was credited to your balance',
+    credited_elsewhere: 'belonged to another account and was credited there',
+    refunded: 'was returned to the payer',
+    written_off: 'was not credited, by decision of the service',
+  },
+  'pt-BR': {
+    completed: 'acabou concluindo o depósito',
+    credited: 'foi creditado no seu saldo',
+    credited_elsewhere: 'era de outra conta e foi creditado nela',
+    refunded: 'foi devolvido ao pagador',
+    written_off: 'não foi creditado, por decisão do serviço',
+  },
+}
+
+function releasedText({ outcome }: NoticeData, language: NoticeLanguage): string {
+  return (
+    RELEASED[language][text(outcome)] ?? (language === 'en' ? 'is no longer under review' : 'não está mais em análise')
+  )
+}
+
+/** The account holder's own name for it, or else what its page shows. */
+function nameOf({ externalId, paymentLinkId }: NoticeData): string {
+  return text(externalId) || text(paymentLinkId).slice(-8)
+}
+
+function ofDeposit(data: NoticeData, language: NoticeLanguage): string {
+  if (text(data.paymentLinkId) === '') return ''
+  return language === 'en' ? ` for the deposit ${nameOf(data)}` : ` do depósito ${nameOf(data)}`
+}
+
+function depositPath({ paymentLinkId }: NoticeData): string {
+  return text(paymentLinkId) === '' ? '/deposits' : `/deposits/${text(paymentLinkId)}`
+}
+
+function reais(cents: unknown): string {
+  return formatReais(Number(cents))
+}
+
+function text(value: unknown): string {
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : ''
+}
