@@ -35,8 +35,11 @@ const STALE_IS_ENOUGH = [
   'POST /dashboard/api/deposit/:paymentLinkId/cancel',
   'POST /dashboard/api/events/:eventId/resend',
   'POST /dashboard/api/events/resend',
+  'POST /dashboard/api/notices/seen',
+  'POST /dashboard/api/operator/notices/seen',
   'POST /dashboard/api/reauthenticate',
   'POST /dashboard/api/webhooks/:webhookId/test',
+  'PUT /dashboard/api/account/time-zone',
   'PUT /dashboard/api/orders/:externalId/deposit',
 ]
 const WANTS_PASSWORD = [
@@ -74,6 +77,8 @@ const WANTS_PASSWORD = [
   'POST /dashboard/api/webhooks',
   'POST /dashboard/api/webhooks/:webhookId/rotate-secret',
   'PUT /dashboard/api/members/second-factor',
+  'PUT /dashboard/api/notices/choices',
+  'PUT /dashboard/api/operator/notices/choices',
 ]
 
 test('every route of the dashboard that changes something wants a recent password, or is known not to', async () => {

@@ -202,7 +202,7 @@ test('steps with a second factor are told: wanted, wrong, used before, locked, o
     { action: 'session.opened', details: { network: '10.0.0.1', how: 'password' } },
     { action: 'second_factor.enabled', details: {} },
     { action: 'recovery_code.used', details: { network: '10.0.0.2' } },
-    { action: 'session.opened', details: { network: '10.0.0.2', how: 'recovery_code' } },
+    { action: 'session.opened', details: { network: '10.0.0.2', how: 'recovery_code', isNew: true } },
     { action: 'second_factor.locked', details: { network: '10.2.1.1' } },
   ])
 })

@@ -20,24 +20,29 @@ export function noticeRoutes(api: Api, core: Core): void {
 
 function routesOf(api: Api, core: Core, prefix: string, scope: Scope | typeof OPERATOR_SCOPE): void {
   const reading = { scope }
-  const writing = { scope, fresh: false }
+  // Whoever sits down at an open browser cannot silence what tells of them.
+  const choosing = { scope, fresh: true }
 
   api.get(`${prefix}/notices`, { schema: listRoute, config: reading }, async ({ session, query }) => {
     const { notices, ...page } = await listNotices(core, readerOf(session), query)
     return { success: true as const, notices: notices.map(toApi), ...page }
   })
 
-  api.post(`${prefix}/notices/seen`, { schema: seenRoute, config: writing }, async ({ session, body }) => {
-    await markSeen(core, session.userId, body.number)
-    return { success: true as const }
-  })
+  api.post(
+    `${prefix}/notices/seen`,
+    { schema: seenRoute, config: { scope, fresh: false } },
+    async ({ session, body }) => {
+      await markSeen(core, session.userId, body.number)
+      return { success: true as const }
+    },
+  )
 
   api.get(`${prefix}/notices/choices`, { schema: choicesRoute, config: reading }, async ({ session, query }) => ({
     success: true as const,
     choices: await readChoices(core, readerOf(session), query.language),
   }))
 
-  api.put(`${prefix}/notices/choices`, { schema: chooseRoute, config: writing }, async ({ session, body }) => {
+  api.put(`${prefix}/notices/choices`, { schema: chooseRoute, config: choosing }, async ({ session, body }) => {
     await writeChoices(core, session.userId, body)
     return { success: true as const, choices: await readChoices(core, readerOf(session), body.language) }
   })
