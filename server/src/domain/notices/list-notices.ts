@@ -26,7 +26,7 @@ export type ListedNotice = {
   isSeen: boolean
 }
 
-type Row = Omit<ListedNotice, 'text' | 'path'> & { data: NoticeData }
+type Row = Omit<ListedNotice, 'text' | 'path'> & { data: NoticeData; isOver: boolean }
 
 // What the bell counts up to.
 const MAX_UNSEEN = 99
@@ -42,7 +42,7 @@ export async function listNotices(
   const of = [reader.accountId, reader.userId, readableKinds(reader)]
   const rows = await query<Row>(
     core.pool,
-    `select n.number, n.kind, n.what, n.data, n.happened_at as "happenedAt", n.number <= ${SEEN} as "isSeen"
+    `select n.number, n.kind, n.what, n.over_at is not null as "isOver", n.data, n.happened_at as "happenedAt", n.number <= ${SEEN} as "isSeen"
      from notices n where ${OF_READER} and n.number < $4 order by n.number desc limit $5`,
     [...of, cursorNumber(cursor), limit + 1],
   )
@@ -54,8 +54,10 @@ export async function listNotices(
     of,
   )
   const { items, nextCursor } = page(rows, limit, ({ number }) => String(number))
-  const notices = items.map(({ data, ...notice }) => ({
+  const notices = items.map(({ data, isOver, ...notice }) => ({
     ...notice,
+    // A trouble that is over is not shown as open.
+    what: isOver ? ('ended' as const) : notice.what,
     text: noticeText({ ...notice, data }, language),
     path: noticeFacts(notice.kind).path(data),
   }))

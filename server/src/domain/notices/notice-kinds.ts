@@ -67,8 +67,8 @@ export const NOTICE_KINDS = {
         : `O webhook “${text(data.name)}” não recebe os eventos. O guiche continua tentando por cinco dias.`,
     ended: (data, language) =>
       language === 'en'
-        ? `The webhook “${text(data.name)}” takes its events again.`
-        : `O webhook “${text(data.name)}” voltou a receber os eventos.`,
+        ? `The webhook “${text(data.name)}” no longer fails.`
+        : `O webhook “${text(data.name)}” não está mais falhando.`,
     path: () => '/developers/webhooks',
   },
   webhook_disabled: {
@@ -138,7 +138,7 @@ export const NOTICE_KINDS = {
   },
   provider_down: {
     to: 'operators',
-    name: { 'pt-BR': 'Provedor fora do ar', en: 'A provider that is down' },
+    name: { 'pt-BR': 'Provedores fora do ar', en: 'Providers that are down' },
     began: (data, language) =>
       language === 'en'
         ? `The provider ${text(data.provider)} does not answer. Calls to it are held back.`
@@ -151,7 +151,7 @@ export const NOTICE_KINDS = {
   },
   closing_differs: {
     to: 'operators',
-    name: { 'pt-BR': 'Fechamento com diferenças', en: 'A closing that differs' },
+    name: { 'pt-BR': 'Fechamentos com diferenças', en: 'Closings with differences' },
     began: (data, language) =>
       language === 'en'
         ? `The closing of ${text(data.day)} differs from the list of ${text(data.provider)} in ${text(data.count)} places.`

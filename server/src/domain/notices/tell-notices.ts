@@ -47,7 +47,7 @@ const RETURNING = 'returning number, kind, account_id as "accountId", user_id as
 const BEGIN = `${insertNumbered('what')} from ${unnestOf(COLUMNS)}
   on conflict (kind, subject) where what = 'began' and over_at is null do nothing ${RETURNING}`
 
-// An end without a beginning is news.
+// The end of a trouble whose beginning was never told is news.
 const END = `
   with given as (
     select * from ${unnestOf(COLUMNS)}

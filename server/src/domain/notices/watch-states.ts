@@ -38,7 +38,7 @@ const STATES = {
     select null as "accountId", provider || ' ' || day as subject,
       json_build_object('provider', provider, 'day', day, 'count', difference_count) as data
     from (
-      select distinct on (provider, day) * from closings where day > $1::date - 60 order by provider, day, revision desc
+      select distinct on (provider, day) * from closings where closed_at <= $1 order by provider, day, revision desc
     ) newest where difference_count > 0`,
 } satisfies Partial<Record<NoticeKind, string>>
 

@@ -16,7 +16,7 @@ import type { UserKind } from './users.ts'
 // Passkeys: a key pair on the person's device, which signs only for this service, and only after it knew its owner. So
 // a passkey is two factors at once, and nothing that a false page could ask for.
 
-// A phone, a laptop and a few keys to plug in.
+// Enough for a phone, a laptop and a few security keys.
 const MAX_PASSKEYS = 20
 const CHALLENGE_MS = 5 * 60_000
 
