@@ -10,7 +10,7 @@ import { accountDataCommands } from './account-data.ts'
 import { accountMemberCommands } from './account-members.ts'
 import { apiAction, requireAccount, type Api } from './api.ts'
 import { addCommand, AS_JSON, limit, OF_ACCOUNT, REASON, wholeNumber } from './arguments.ts'
-import { addChange, addCreate, addPassword, printChange } from './user.ts'
+import { addChange, addCreate, addPassword, addResetTwoStep, printChange } from './user.ts'
 import { count, moment, tableOf } from './format.ts'
 import { consoleActor, printList, printOne, withDatabase, type JsonOption, type Terminal } from './terminal.ts'
 
@@ -26,6 +26,7 @@ export function accountCommands(program: Command, terminal: Terminal): void {
   registerTerms(account, terminal)
   registerChanges(account, terminal)
   addPassword(account, terminal, 'account')
+  addResetTwoStep(account, terminal, 'account')
   addChange(
     account,
     'confirm',

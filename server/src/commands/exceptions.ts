@@ -26,10 +26,16 @@ export function exceptionCommands(program: Command, terminal: Terminal): void {
     .option(...AS_JSON)
     .action(apiAction(terminal, listCommand))
   addCommand(exceptions, 'show', '<id>')
-    .description('show an exception with its payment, charge and refund')
+    .description('show an exception with its payment, charge, refund and notes')
     .argument('<id>', 'id from `exceptions list`', id)
     .option(...AS_JSON)
     .action(apiAction(terminal, showCommand))
+  addCommand(exceptions, 'note', '<id> "the payer called: it was meant for order 1042"')
+    .description('write a note for other operators; it is never changed or deleted')
+    .argument('<id>', 'id from `exceptions list`', id)
+    .argument('<text>', 'up to 1000 characters')
+    .option(...AS_JSON)
+    .action(apiAction(terminal, noteCommand))
   addCommand(
     exceptions,
     'resolve',
@@ -81,7 +87,21 @@ async function listCommand(api: Api, terminal: Terminal, { json, state, ...filte
 }
 
 async function showCommand(api: Api, terminal: Terminal, exceptionId: string, options: JsonOption): Promise<void> {
-  printOne(terminal, options, (await api.call('getException', { path: { exceptionId } })).exception, describe)
+  const { exception, notes } = await api.call('getException', { path: { exceptionId } })
+  printOne(terminal, options, { ...exception, notes }, (shown) =>
+    [describe(shown), ...shown.notes.map(noteText)].join('\n'),
+  )
+}
+
+type Note = Answer<'getException'>['notes'][number]
+
+async function noteCommand(api: Api, terminal: Terminal, exceptionId: string, text: string, options: JsonOption) {
+  const { note } = await api.call('noteException', { path: { exceptionId }, body: { text } })
+  printOne(terminal, options, note, noteText)
+}
+
+function noteText({ number, notedAt, by, text }: Note): string {
+  return `Note ${number}, ${moment(notedAt)}, ${by}: ${text}`
 }
 
 type ResolveOptions = JsonOption & {

@@ -14,7 +14,7 @@ import {
 } from '../domain/users/operators.ts'
 import { addCommand, AS_JSON, EXPIRES_IN_DAYS } from './arguments.ts'
 import { expiryOf } from './key.ts'
-import { addChange, addCreate, addPassword, printChange } from './user.ts'
+import { addChange, addCreate, addPassword, addResetTwoStep, printChange } from './user.ts'
 import { moment } from './format.ts'
 import { consoleActor, databaseAction, printList, type JsonOption, type Terminal } from './terminal.ts'
 
@@ -34,6 +34,7 @@ export function operatorCommands(program: Command, terminal: Terminal): void {
     'let a disabled operator sign in and use their keys again',
   )
   addPassword(operator, terminal, 'operator')
+  addResetTwoStep(operator, terminal, 'operator')
   const key = operator.command('key').description('create API keys for operators; `guiche key` lists and revokes them')
   addCommand(key, 'create', '--email ops@example.com --name prometheus --scope metrics:read')
     .description('create a key for /api/operator or /metrics; prints only the key, once')

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { Actor } from '../domain/core/audit-log.ts'
 import type { Core } from '../domain/core/core.ts'
-import { setPassword } from '../domain/users/passwords.ts'
+import { resetTwoStep, setPassword } from '../domain/users/passwords.ts'
 import type { Person, UserKind } from '../domain/users/users.ts'
 import { addCommand, REASON } from './arguments.ts'
 import { json } from './format.ts'
@@ -42,6 +42,16 @@ export function addPassword(parent: Command, terminal: Terminal, kind: UserKind)
   addChange(parent, 'password', 'forgot it', set)
     .description(`set the password of an ${kind} and end its sessions; prints JSON, with the password if generated`)
     .option(...PASSWORD_STDIN)
+}
+
+/** For users who lost the device of their codes or passkeys, and have no recovery code. */
+export function addResetTwoStep(parent: Command, terminal: Terminal, kind: UserKind): void {
+  const reset = printChange(terminal, async (core, options) =>
+    json(await resetTwoStep(core, { ...options, kind }, consoleActor())),
+  )
+  addChange(parent, 'reset-two-step', 'lost the phone, known in person', reset).description(
+    `turn off two-step verification of an ${kind}, remove its passkeys and end its sessions; prints JSON`,
+  )
 }
 
 export function addChange(

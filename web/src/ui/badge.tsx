@@ -45,18 +45,28 @@ const STATUS_TONES = {
   REJECTED: 'bad',
 } as const
 
-export function Status({ status }: { status: keyof typeof STATUS_TONES }) {
+type AnyStatus = keyof typeof STATUS_TONES
+
+export function isStatus(status: string): status is AnyStatus {
+  return status in STATUS_TONES
+}
+
+export function Status({ status }: { status: AnyStatus }) {
   return <Badge tone={STATUS_TONES[status]}>{useStatusText()(status)}</Badge>
 }
 
 /** Operators call a deposit a charge, which is feminine in Portuguese. */
-export function ChargeStatus({ status }: { status: keyof typeof STATUS_TONES }) {
-  const t = useTexts()
-  const own: Partial<Record<keyof typeof STATUS_TONES, string>> = t.charge
-  return <Badge tone={STATUS_TONES[status]}>{own[status] ?? t[status]}</Badge>
+export function ChargeStatus({ status }: { status: AnyStatus }) {
+  return <Badge tone={STATUS_TONES[status]}>{useChargeStatusText()(status)}</Badge>
 }
 
-export function useStatusText(): (status: keyof typeof STATUS_TONES) => string {
+export function useChargeStatusText(): (status: AnyStatus) => string {
+  const t = useTexts()
+  const own: Partial<Record<AnyStatus, string>> = t.charge
+  return (status) => own[status] ?? t[status]
+}
+
+export function useStatusText(): (status: AnyStatus) => string {
   const t = useTexts()
   return (status) => t[status]
 }

@@ -1,7 +1,8 @@
 import { useMutation } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { useState, type ButtonHTMLAttributes, type ComponentProps, type ReactNode } from 'react'
+import type { ButtonHTMLAttributes, ComponentProps, ReactNode } from 'react'
 import type { Icon } from './icons.tsx'
+import { useOpenedByUrl } from './opened-by-url.ts'
 import { toast } from './toast.tsx'
 
 type Look = { kind?: keyof typeof KINDS; size?: 'small' | 'normal' }
@@ -95,9 +96,13 @@ export function ActionButton({ onAction, ...rest }: AskingProps & { onAction: ()
   return <Button {...rest} isBusy={action.isPending} onClick={() => action.mutate()} />
 }
 
-/** Opens a dialog, which is mounted while it is open. */
-export function DialogButton({ dialog, ...rest }: AskingProps & { dialog: (onClose: () => void) => ReactNode }) {
-  const [isOpen, setOpen] = useState(false)
+/** Opens a dialog, which is mounted while it is open. With an `opensBy`, the query string opens it too. */
+export function DialogButton({
+  dialog,
+  opensBy,
+  ...rest
+}: AskingProps & { opensBy?: string | undefined; dialog: (onClose: () => void) => ReactNode }) {
+  const [isOpen, setOpen] = useOpenedByUrl(rest.disabled ? undefined : opensBy)
   return (
     <>
       <Button {...rest} onClick={() => setOpen(true)} />

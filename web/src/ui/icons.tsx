@@ -85,6 +85,11 @@ export const PrintIcon = icon(
 )
 export const DownloadIcon = icon('M12 4v11m0 0 4-4m-4 4-4-4M5 20h14')
 export const PayoutIcon = icon('M12 15V4m0 0 4 4m-4-4-4 4M5 20h14')
+export const ShopIcon = icon(
+  'M4.5 10v9.5h15V10M3 9.5l2-5h14l2 5a3 3 0 0 1-6 0 3 3 0 0 1-6 0 3 3 0 0 1-6 0M10 19.5V15h4v4.5',
+)
+export const ShareIcon = icon('M12 14V3.5m0 0L8 7.5m4-4 4 4M6.5 11H5v9.5h14V11h-1.5')
+export const ChatIcon = icon('M4 20l1.4-4.2A8 8 0 1 1 8.4 19z')
 export const RefreshIcon = icon('M19.5 12a7.5 7.5 0 1 1-2.2-5.3L20 9.4M20 4.5v4.9h-4.9')
 export const ExternalIcon = icon(
   'M14 4.5h5.5V10M19 5l-8 8m-1-7H6A1.5 1.5 0 0 0 4.5 7.5V18A1.5 1.5 0 0 0 6 19.5h10.5A1.5 1.5 0 0 0 18 18v-4',

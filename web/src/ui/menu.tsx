@@ -1,6 +1,7 @@
 import { DropdownMenu as Radix } from 'radix-ui'
 import type { ReactNode } from 'react'
 import type { Icon } from './icons.tsx'
+import { useOpenedByUrl } from './opened-by-url.ts'
 
 type MenuItem = {
   label: ReactNode
@@ -10,9 +11,11 @@ type MenuItem = {
 }
 
 /** `<Menu trigger={<IconButton label="…"><MoreIcon /></IconButton>} items={[…]} />` */
-export function Menu({ trigger, items }: { trigger: ReactNode; items: readonly MenuItem[] }) {
+export function Menu(props: { trigger: ReactNode; items: readonly MenuItem[]; opensBy?: string }) {
+  const { trigger, items } = props
+  const [isOpen, setOpen] = useOpenedByUrl(props.opensBy)
   return (
-    <Radix.Root modal={false}>
+    <Radix.Root modal={false} open={isOpen} onOpenChange={setOpen}>
       <Radix.Trigger asChild>{trigger}</Radix.Trigger>
       {/* The menu is inside the page's content, because outside of it there is no landmark. */}
       <Radix.Portal container={document.getElementById('content')}>

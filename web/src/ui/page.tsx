@@ -11,7 +11,7 @@ export function Page(props: {
   text?: ReactNode
   actions?: ReactNode
   /** The parent page, such as the list of a single deposit. */
-  back?: { to: string; label: string }
+  back?: { to: string; label: string; search?: Record<string, string | undefined> }
   isNarrow?: boolean
   /** The query that the page is about: its failure replaces the content. */
   query?: { data?: unknown; error: Error | null; refetch: () => unknown }
@@ -27,6 +27,7 @@ export function Page(props: {
           {back && (
             <Link
               to={back.to}
+              search={back.search ?? {}}
               className="print:hidden -ml-1 inline-flex min-h-8 items-center gap-1.5 rounded px-1 text-sm font-medium text-soft hover:text-ink"
             >
               <ArrowLeftIcon className="size-4" />

@@ -24,6 +24,21 @@ export const EXCEPTION_KINDS: readonly ExceptionKind[] = [
   'undone_refund',
 ]
 
+// The constraint exceptions_resolution repeats this. It also lets the provider resolve an undone_refund, by making the
+// refund again, and an unnamed_payment, by naming the Pix.
+const OWN_WAYS: Partial<Record<ExceptionKind, Resolution['how'][]>> = {
+  unknown_charge: ['credit', 'refund', 'write_off', 'match'],
+  wrong_amount: ['credit', 'refund', 'write_off', 'match'],
+  refunded_payment: ['credit', 'refund', 'write_off', 'match'],
+  unnamed_payment: ['write_off'],
+  foreign_refund: ['charge_account', 'write_off'],
+  undone_refund: ['credit', 'write_off'],
+}
+
+export function waysOf(kind: ExceptionKind): Resolution['how'][] {
+  return OWN_WAYS[kind] ?? ['credit', 'refund', 'write_off']
+}
+
 export type Exception = {
   id: string // 32 hexadecimal digits
   kind: ExceptionKind
@@ -35,12 +50,16 @@ export type Exception = {
   amountCents: Cents
   occurredAt: Date | null
   openedAt: Date
+  /** Empty unless it is open. Rows may change before the decision, so one of these may still be refused. */
+  ways: Resolution['how'][]
   /** The charge that the payment names, if it is one of ours. Of an unnamed_payment, the charge that is called paid. */
   charge: {
     id: string
     paymentLinkId: string
     accountId: string
     email: string
+    externalId: string | null
+    description: string | null
     status: StoredStatus
     valueCents: Cents
     feeCents: Cents
@@ -64,7 +83,7 @@ export async function listExceptions(
   core: Core,
   { state, kind, provider, from, to, cursor, limit }: ExceptionFilter,
 ): Promise<{ exceptions: Exception[]; nextCursor: string | null }> {
-  const rows = await query<Exception>(
+  const rows = await query<Row>(
     core.pool,
     `${SELECT_EXCEPTIONS}
      where x.id < $1
@@ -76,15 +95,46 @@ export async function listExceptions(
      order by x.id desc limit $7`,
     [cursorUuid(cursor), state, kind, provider, from, to, limit + 1],
   )
-  const { items: exceptions, nextCursor } = page(rows, limit, ({ id }) => id)
-  return { exceptions, nextCursor }
+  const { items, nextCursor } = page(rows, limit, ({ id }) => id)
+  return { exceptions: items.map(withWays), nextCursor }
 }
 
 export async function findException(core: Core, text: string): Promise<Exception> {
   const id = parseHexId(text)
-  const [exception] = id ? await query<Exception>(core.pool, `${SELECT_EXCEPTIONS} where x.id = $1`, [id]) : []
-  if (!exception) throw new Fault('not_found', 'Exception not found')
-  return exception
+  const [row] = id ? await query<Row>(core.pool, `${SELECT_EXCEPTIONS} where x.id = $1`, [id]) : []
+  if (!row) throw new Fault('not_found', 'Exception not found')
+  return withWays(row)
+}
+
+/** `position` is null unless it is open. `nextId` is the open one that follows, or after the last one the first. */
+export type ExceptionQueue = { position: number | null; count: number; nextId: string | null }
+
+// Longer queues are worked through from their beginning.
+const MAX_QUEUED = 1_000
+
+/** The place of an exception among the open ones, in the order of the list. */
+export async function findInQueue(core: Core, { id, state }: Exception): Promise<ExceptionQueue> {
+  const open = await query<{ id: string }>(
+    core.pool,
+    `select ${hexId('x.id')} as id from exceptions x where x.resolved_at is null and x.resolution is null
+     order by x.id desc limit $1`,
+    [MAX_QUEUED],
+  )
+  // Hexadecimal digits have the order of the ids.
+  const next = open.find((other) => other.id < id) ?? open.find((other) => other.id !== id)
+  const position = state === 'open' ? open.findIndex((other) => other.id === id) + 1 : 0
+  return { position: position === 0 ? null : position, count: open.length, nextId: next?.id ?? null }
+}
+
+type Row = Omit<Exception, 'ways'> & { isRefunded: boolean; orderPaid: boolean }
+
+function withWays({ isRefunded, orderPaid, ...exception }: Row): Exception {
+  const { kind, state, charge, amountCents } = exception
+  const canMatch = charge !== null && charge.status !== 'COMPLETED' && !orderPaid && amountCents > charge.feeCents
+  const ways = waysOf(kind).filter((how) =>
+    how === 'match' ? canMatch && !isRefunded : how !== 'refund' || !isRefunded,
+  )
+  return { ...exception, ways: state === 'open' ? ways : [] }
 }
 
 const SELECT_EXCEPTIONS = `
@@ -103,6 +153,8 @@ const SELECT_EXCEPTIONS = `
       'paymentLinkId', c.payment_link_id,
       'accountId', c.account_id,
       'email', a.email,
+      'externalId', c.external_id,
+      'description', c.description,
       'status', c.status,
       'valueCents', c.value_cents,
       'feeCents', c.fee_cents
@@ -114,6 +166,11 @@ const SELECT_EXCEPTIONS = `
       'reason', x.reason
     ) end as resolution,
     x.resolved_at as "resolvedAt",
+    exists (select from refunds o where o.payment_id = p.id and o.status <> 'FAILED') as "isRefunded",
+    coalesce(c.order_paid or c.status in ('EXPIRED', 'CANCELED') and exists (
+      select from charges o where o.account_id = c.account_id and o.external_id = c.external_id and o.id <> c.id
+        and o.status = 'COMPLETED'
+    ), false) as "orderPaid",
     case when r.id is not null then json_build_object(
       'id', ${hexId('r.id')},
       'status', r.status,

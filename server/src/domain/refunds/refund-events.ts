@@ -53,6 +53,12 @@ export function refundSubject(refund: Named): string {
   return derivedSubject(refundText(refund))
 }
 
+/** Of all events that can be about it. */
+export function refundSubjects(refund: Named): string[] {
+  const failures: RefundFailure[] = ['not_made', 'undone']
+  return [refundSubject(refund), ...failures.map((reason) => derivedSubject(`${refundText(refund)} ${reason}`))]
+}
+
 function refundText({ chargeId, providerRefundId, madeBefore }: Named): string {
   return `${chargeId} ${providerRefundId} ${madeBefore}`
 }

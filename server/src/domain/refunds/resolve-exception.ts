@@ -21,7 +21,7 @@ import { findPaid, lockForPayments, transactOrders } from '../deposits/order-loc
 import { completeFromSuspense } from '../deposits/settle.ts'
 import { postTransfers, requireBalance, type LedgerKey, type Movement, type Transfer } from '../ledger/ledger.ts'
 import { providerNamed } from '../ports/provider.ts'
-import { findException, type Exception, type ExceptionKind } from './exceptions.ts'
+import { findException, waysOf, type Exception, type ExceptionKind } from './exceptions.ts'
 import { reserveRefund, type Refund } from './refund-states.ts'
 import { refundLease, runRefund } from './run-refund.ts'
 
@@ -175,17 +175,6 @@ function requireRest({ amountCents }: LockedException, refunds: LockedException[
     throw new Fault('payment_returned', 'The provider refunded all of this payment: resolve it by write_off')
 }
 
-// The constraint exceptions_resolution repeats this. It also lets the provider resolve an undone_refund, by making the
-// refund again, and an unnamed_payment, by naming the Pix.
-const WAYS: Partial<Record<ExceptionKind, Resolution['how'][]>> = {
-  unknown_charge: ['credit', 'refund', 'write_off', 'match'],
-  wrong_amount: ['credit', 'refund', 'write_off', 'match'],
-  refunded_payment: ['credit', 'refund', 'write_off', 'match'],
-  unnamed_payment: ['write_off'],
-  foreign_refund: ['charge_account', 'write_off'],
-  undone_refund: ['credit', 'write_off'],
-}
-
 function requireOpen(
   { kind, state, isHeld }: Pick<LockedException, 'kind' | 'state' | 'isHeld'>,
   how: Resolution['how'],
@@ -193,7 +182,7 @@ function requireOpen(
   if (state === 'resolved') throw new Fault('exception_resolved', 'Exception is already resolved')
   if (state === 'resolving')
     throw new Fault('exception_resolving', 'Exception is being resolved: its refund is PROCESSING')
-  const ways = WAYS[kind] ?? ['credit', 'refund', 'write_off']
+  const ways = waysOf(kind)
   if (!ways.includes(how))
     throw new Fault('resolution_invalid', `An exception of kind ${kind} can be resolved with: ${ways.join(', ')}`, {
       details: { kind, allowed: ways.join(', ') },

@@ -8,8 +8,8 @@ import { CREDITS } from '../ledger/account-statement.ts'
 export type Counts = { created: number; paid: number; paidCents: Cents; feeCents: Cents }
 export type DayCounts = Counts & { day: string }
 
-// Nobody sees a charge while it is OPENING, which can last as long as it could be paid, a day at most. So charges are
-// added to the totals once they are older, and counted on each read until then.
+// Nobody sees a charge while it is OPENING. After a day it does not become visible any more, see resumeIntent() of
+// deposits/open-deposit.ts. So older charges are added to the totals, and the others are counted on each read.
 const OPEN_FOR_MS = 25 * 3_600_000
 // How often older charges are added; those of the last hour are counted on each read too.
 const CLOSED_EVERY_MS = 3_600_000

@@ -20,10 +20,15 @@ const LISTS: Record<string, List> = {
   api_keys: byUuid(
     `select id, to_jsonb(t) - '{account_id,operator_id,hash}'::text[] as row from api_keys t where account_id = $1`,
   ),
+  api_requests: byUuid(
+    `select id, to_jsonb(t) - '{account_id}'::text[] as row from api_requests t where account_id = $1`,
+  ),
   webhooks: byUuid(
     `select id, to_jsonb(t) - '{account_id,authorization_box,secret_box,previous_secret_box}'::text[] as row
      from webhooks t where account_id = $1`,
   ),
+  // The logo is on every payment page, and its bytes are left out.
+  brand: byUuid(`select id, to_jsonb(t) - '{id}'::text[] as row from brands t where id = $1`),
   members: byUuid(
     `select m.id, to_jsonb(m) - '{account_id,user_id}'::text[] || jsonb_build_object('email', u.email, 'name', u.name) as row
      from members m join users u on u.id = m.user_id where m.account_id = $1`,

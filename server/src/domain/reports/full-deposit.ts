@@ -27,7 +27,8 @@ export async function retrieveDeposit(
   return { ...full, check }
 }
 
-export async function readFullDeposit(tx: Tx, accountId: string, paymentLinkId: string): Promise<FullDeposit> {
+/** Null is any account. */
+export async function readFullDeposit(tx: Tx, accountId: string | null, paymentLinkId: string): Promise<FullDeposit> {
   const charge = await requireChargeIn(tx, accountId, paymentLinkId)
   return {
     charge,

@@ -9,6 +9,7 @@ import { readReport } from './read-report.ts'
 import { readDailyTotals, refreshDailyTotals, type Counts, type DayCounts } from './daily-totals.ts'
 import type { HeldMoney } from '../deposits/held-payments.ts'
 import type { Core } from '../core/core.ts'
+import { HAS_SECOND_FACTOR } from '../users/second-factor.ts'
 import type { Context } from '../context.ts'
 
 // The first page of the dashboard: how deposits go, and what needs attention.
@@ -68,14 +69,17 @@ export async function readOverview(ctx: Context, accountId: string): Promise<Ove
   return { balanceCents, availableCents, reservedCents, ageSeconds, ...result, latest, held, attention }
 }
 
+/** Of today and of the last 30 days, in the time zone of the account. */
+export async function readVolume(core: Core, accountId: string): Promise<{ today: Counts; last30: Counts }> {
+  const { timeZone } = await readHolder(core, accountId)
+  await refreshDailyTotals(core, accountId)
+  const { today, last30 } = await readPeriods(core, accountId, timeZone)
+  return { today, last30 }
+}
+
 export type OperatorOverview = {
   ageSeconds: number | null
   accounts: number
-  openExceptions: number
-  openPayouts: number
-  failingWebhooks: number
-  /** By their receiver, or after days of failures. Those that somebody disabled are left out. */
-  disabledWebhooks: number
   suspenseCents: Cents
   missingCents: Cents
   today: Counts
@@ -94,12 +98,6 @@ async function readSums(core: Core): Promise<Omit<OperatorOverview, 'ageSeconds'
   const sums = await queryOne<Omit<OperatorOverview, 'ageSeconds' | 'today' | 'days' | 'lastClosing'>>(
     core.pool,
     `select (select count(*) from accounts) as accounts,
-       (select count(*) from exceptions where resolved_at is null) as "openExceptions",
-       (select count(*) from payouts where status = 'REQUESTED') as "openPayouts",
-       (select count(*) from webhooks
-        where failing_since is not null and disabled_at is null and deleted_at is null) as "failingWebhooks",
-       (select count(*) from webhooks where disabled_at is not null and deleted_at is null
-          and disabled_code in ('receiver_gone', 'failed_for_days')) as "disabledWebhooks",
        coalesce(sum(b.credits_cents - b.debits_cents) filter (where l.kind = 'suspense'), 0)::bigint as "suspenseCents",
        coalesce(sum(b.debits_cents - b.credits_cents) filter (where l.kind = 'missing'), 0)::bigint as "missingCents"
      from ledger_accounts l join ledger_balances b on b.ledger_account_id = l.id where l.kind in ('suspense', 'missing')`,
@@ -182,7 +180,7 @@ async function readAttention(core: Core, accountId: string): Promise<Attention[]
      union all select 'no_key', null, null, null, null where not exists (select from working)
      union all select 'no_webhook', null, null, null, null where not exists (select from own_webhooks)
      union all select 'no_second_factor', null, null, null, null
-       from accounts a join users u on u.id = a.user_id where a.id = $1 and not u.two_factor_enabled`,
+       from accounts a join users u on u.id = a.user_id where a.id = $1 and not ${HAS_SECOND_FACTOR}`,
     [accountId, now, new Date(now.getTime() + KEY_EXPIRES_SOON_MS), MAX_HELD],
   )
   const rank = ({ kind }: Attention) => ATTENTION_KINDS.indexOf(kind)

@@ -3,11 +3,11 @@ import { transact, type Tx } from '../../db/tx.ts'
 import type { Charge } from '../deposits/charge-reads.ts'
 import { eventName } from '../webhooks/events.ts'
 import type { EventKind } from '../webhooks/event-kinds.ts'
-import type { HeldMoney, HeldPayment, ReleasedPayment } from '../deposits/held-payments.ts'
+import type { HeldPayment, ReleasedPayment } from '../deposits/held-payments.ts'
 import { refundSubject } from '../refunds/refund-events.ts'
 import type { Refund } from '../refunds/refund-states.ts'
 import type { Core } from '../core/core.ts'
-import { readFullDeposit } from './full-deposit.ts'
+import { readFullDeposit, type FullDeposit } from './full-deposit.ts'
 
 export type Moment = { at: Date } & (
   | { kind: 'created'; provider: string; valueCents: Cents; feeCents: Cents }
@@ -44,20 +44,21 @@ type AttemptFacts = {
 // Eleven attempts for each of many webhooks, and resends.
 const MAX_ATTEMPTS = 1_000
 
-export type Timeline = { charge: Charge; held: HeldMoney; refunds: Refund[]; moments: Moment[] }
+export type Timeline = FullDeposit & { moments: Moment[] }
 
 /** Oldest first, from one snapshot: a payment that arrives meanwhile is in all parts of the answer, or in none. */
 export function readTimeline(core: Core, accountId: string, paymentLinkId: string): Promise<Timeline> {
-  return transact(core.pool, (tx) => readParts(tx, accountId, paymentLinkId), { isolation: 'repeatable read' })
+  return transact(core.pool, (tx) => readTimelineIn(tx, accountId, paymentLinkId), { isolation: 'repeatable read' })
 }
 
-async function readParts(tx: Tx, accountId: string, paymentLinkId: string): Promise<Timeline> {
+/** Null is any account. */
+export async function readTimelineIn(tx: Tx, accountId: string | null, paymentLinkId: string): Promise<Timeline> {
   const { charge, held, heldPayments, refunds } = await readFullDeposit(tx, accountId, paymentLinkId)
   const moments = [
     ...(await momentsOfCharge(tx, charge)),
     ...heldPayments.flatMap(momentsOfHeld),
     ...refunds.toReversed().flatMap(momentsOfRefund),
-    ...(await momentsOfEvents(tx, accountId, [
+    ...(await momentsOfEvents(tx, charge.accountId, [
       charge.id,
       ...refunds.map((refund) => refundSubject({ ...refund, chargeId: charge.id })),
     ])),
@@ -65,6 +66,7 @@ async function readParts(tx: Tx, accountId: string, paymentLinkId: string): Prom
   return {
     charge,
     held,
+    heldPayments,
     refunds,
     // The sort is stable: moments of one time stay in the order above, which is the order of events.
     moments: moments.toSorted((a, b) => a.at.getTime() - b.at.getTime()),

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { OPERATOR_SCOPE } from '../../domain/accounts/callers.ts'
 import type { Context } from '../../domain/context.ts'
 import type { Counts, DayCounts } from '../../domain/reports/daily-totals.ts'
+import { OPEN_KINDS, readOpenDeposits, readOpenWork } from '../../domain/reports/open-work.ts'
 import { ATTENTION_KINDS, readOperatorOverview, readOverview } from '../../domain/reports/overview.ts'
 import { depositSchema, presentDeposit } from '../api/deposit-records.ts'
 import { presentProvider, providerSchema } from '../operator/providers.ts'
@@ -9,7 +10,7 @@ import { closingSchema, presentClosing } from '../operator/reconciliation.ts'
 import { sayAge } from '../server/exports.ts'
 import { cents, toApi, response, time, type Api } from '../server/schemas.ts'
 
-export function overviewRoutes(api: Api, ctx: Context): void {
+export function overviewRoutes(api: Api, ctx: Context, home: string | undefined): void {
   const { publicUrl } = ctx.settings
 
   api.get('/api/overview', { schema: getOverviewRoute, config: { scope: 'balance:read' } }, async (request, reply) => {
@@ -30,7 +31,17 @@ export function overviewRoutes(api: Api, ctx: Context): void {
     }
   })
 
+  api.get('/api/open', { schema: getOpenRoute, config: { scope: 'deposits:read' } }, async (request) => ({
+    success: true as const,
+    counts: { deposits: await readOpenDeposits(ctx, request.caller.accountId) },
+  }))
+
   const config = { scope: OPERATOR_SCOPE } as const
+  api.get('/api/operator/open', { schema: getOperatorOpenRoute, config }, async () => {
+    const { counts, items } = await readOpenWork(ctx, home)
+    return { success: true as const, counts, items: items.map(toApi) }
+  })
+
   api.get('/api/operator/overview', { schema: getOperatorOverviewRoute, config }, async (_request, reply) => {
     const { today, days, lastClosing, ageSeconds, ...counts } = await readOperatorOverview(ctx)
     sayAge(reply, ageSeconds)
@@ -82,14 +93,30 @@ const getOverviewRoute = {
   },
 }
 
+const getOpenRoute = { response: { 200: response('', { counts: z.object({ deposits: z.int() }) }) } }
+
+const getOperatorOpenRoute = {
+  response: {
+    200: response('', {
+      counts: z.object({ exceptions: z.int(), payouts: z.int(), webhooks: z.int(), health: z.int() }),
+      items: z
+        .object({
+          kind: z.enum(OPEN_KINDS),
+          id: z.string(),
+          what: z.string().nullable(),
+          email: z.string().nullable(),
+          value: cents.nullable(),
+          since: time.nullable(),
+        })
+        .array(),
+    }),
+  },
+}
+
 const getOperatorOverviewRoute = {
   response: {
     200: response('', {
       accounts: z.int(),
-      openExceptions: z.int(),
-      openPayouts: z.int(),
-      failingWebhooks: z.int(),
-      disabledWebhooks: z.int(),
       suspenseCents: cents,
       missingCents: cents,
       today: periodSchema,

@@ -10,10 +10,13 @@ import {
 import { actorOf, OPERATOR_SCOPE } from '../../domain/accounts/callers.ts'
 import { endSessions } from '../../domain/accounts/sessions.ts'
 import { readAccountTerms, setAccountTerms, type AccountTerms, type TermsPatch } from '../../domain/accounts/terms.ts'
+import { ROLE_NAMES } from '../../domain/accounts/roles.ts'
 import type { Context } from '../../domain/context.ts'
 import { REASON_RULE } from '../../domain/core/audit-log.ts'
 import type { Core } from '../../domain/core/core.ts'
 import { TERM_NAMES, termField, TERMS, termSchema, type Terms } from '../../domain/core/terms.ts'
+import { readAccountHistory, readAccountRecord, type AccountRecord } from '../../domain/reports/account-record.ts'
+import type { Counts } from '../../domain/reports/daily-totals.ts'
 import {
   BODY_ERROR,
   cents,
@@ -42,7 +45,13 @@ export function accountRoutes(app: Api, core: Core): void {
   app.get(url, { schema: routes.getAccount, config }, async (request) => {
     const { account, counts } = await readAccount(core, request.params.accountId)
     const terms = await readAccountTerms(core, account.accountId)
-    return { success: true as const, account: presentAccount(account), terms: presentTerms(terms), counts }
+    const record = presentRecord(await readAccountRecord(core, account.accountId))
+    return { success: true as const, account: presentAccount(account), terms: presentTerms(terms), counts, ...record }
+  })
+
+  app.get(`${url}/history`, { schema: routes.getAccountHistory, config }, async (request) => {
+    const { entries, nextCursor } = await readAccountHistory(core, request.params.accountId, request.query)
+    return { success: true as const, events: entries.map(toApi), nextCursor }
   })
 
   app.patch(`${url}/terms`, { schema: routes.setAccountTerms, config: fresh }, async (request) => {
@@ -124,6 +133,69 @@ const countsSchema = z
     webhooks: z.int(),
   })
   .meta({ id: 'AccountCounts' })
+
+// ---- The record ----
+
+const periodSchema = z.object({ created: z.int(), paid: z.int(), paidValue: cents, fees: cents })
+
+function presentPeriod({ created, paid, paidCents, feeCents }: Counts) {
+  return { created, paid, paidValue: paidCents, fees: feeCents }
+}
+
+const recordFields = {
+  volume: z
+    .object({ today: periodSchema, last30: periodSchema })
+    .meta({ id: 'AccountVolume', description: 'Its deposits of today and of the last 30 days, in its time zone.' }),
+  keys: z
+    .object({
+      name: z.string(),
+      prefix: z.string(),
+      scopes: z.string().array(),
+      createdAt: time,
+      expiresAt: time.nullable(),
+      revokedAt: time.nullable(),
+      lastUsedAt: time.nullable(),
+    })
+    .array()
+    .meta({ description: 'Its API keys, active ones first, at most 500. A key itself is stored nowhere.' }),
+  webhooks: z
+    .object({
+      name: z.string(),
+      host: z.string().meta({ description: 'Of its URL. The rest is the account’s own.' }),
+      state: z.enum(['working', 'failing', 'disabled']),
+      failingSince: time.nullable(),
+    })
+    .array(),
+  members: z
+    .object({
+      email: z.string(),
+      role: z.enum(ROLE_NAMES),
+      hasSecondFactor: z.boolean(),
+      lastSignInAt: time
+        .nullable()
+        .meta({ description: 'Null if it was longer ago than records of sign-ins are kept.' }),
+    })
+    .array(),
+}
+
+function presentRecord({ volume, keys, webhooks, members }: AccountRecord) {
+  return {
+    volume: { today: presentPeriod(volume.today), last30: presentPeriod(volume.last30) },
+    keys: keys.map(toApi),
+    webhooks: webhooks.map(toApi),
+    members: members.map(toApi),
+  }
+}
+
+const historyEntrySchema = z
+  .object({
+    position: z.int().meta({ description: 'Its place in the history of the account.' }),
+    event: z.string(),
+    id: z.string(),
+    at: time,
+    title: z.string().nullable().meta({ description: 'The reference or the payment link of what it is about.' }),
+  })
+  .meta({ id: 'HistoryEntry' })
 
 // ---- Terms ----
 
@@ -208,9 +280,24 @@ const routes = describeOperations('Operator', {
   },
   getAccount: {
     summary: 'Get an account',
-    description: 'With its balance, its terms and their history, and its deposits by status. Needs an operator’s key.',
+    description:
+      'With its balance, its terms and their history, its deposits by status, its volume, API keys, webhooks and members. Needs an operator’s key.',
     ...ofAccount,
-    response: { 200: response('The account.', { account: accountSchema, terms: termsSchema, counts: countsSchema }) },
+    response: {
+      200: response('The account.', {
+        account: accountSchema,
+        terms: termsSchema,
+        counts: countsSchema,
+        ...recordFields,
+      }),
+    },
+  },
+  getAccountHistory: {
+    summary: 'List the history of an account',
+    description: 'Its events by their positions, newest first. Needs an operator’s key.',
+    ...ofAccount,
+    querystring: z.object(paging),
+    response: { 200: response('A page of events.', { events: historyEntrySchema.array(), nextCursor }) },
   },
   setAccountTerms: {
     summary: 'Set fee and limits of an account',

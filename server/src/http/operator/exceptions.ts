@@ -2,7 +2,21 @@ import { z } from 'zod'
 import { actorOf, OPERATOR_SCOPE } from '../../domain/accounts/callers.ts'
 import type { Context } from '../../domain/context.ts'
 import type { ChargeAction, Resolution } from '../../domain/exceptions/exception-states.ts'
-import { EXCEPTION_KINDS, findException, listExceptions, type Exception } from '../../domain/refunds/exceptions.ts'
+import {
+  listNotes,
+  MAX_NOTE_LENGTH,
+  NOTE_RULE,
+  noteException,
+  type ExceptionNote,
+} from '../../domain/refunds/exception-notes.ts'
+import {
+  EXCEPTION_KINDS,
+  findException,
+  findInQueue,
+  listExceptions,
+  type Exception,
+} from '../../domain/refunds/exceptions.ts'
+import { MAX_RESOLVED, resolveExceptions, type SharedDecision } from '../../domain/refunds/resolve-many.ts'
 import { resolveException } from '../../domain/refunds/resolve-exception.ts'
 import { STATUSES } from '../api/deposit-records.ts'
 import { REFUND_STATUSES } from '../api/refunds.ts'
@@ -16,6 +30,7 @@ import {
   oneOf,
   reasonField,
   response,
+  text,
   time,
   toApi,
   type Api,
@@ -34,7 +49,17 @@ export function exceptionRoutes(app: Api, ctx: Context): void {
 
   app.get('/api/operator/exceptions/:exceptionId', { schema: routes.getException, config }, async (request) => {
     const exception = await findException(ctx, request.params.exceptionId)
-    return { success: true as const, exception: presentException(exception) }
+    const notes = await listNotes(ctx, exception.id)
+    const queue = await findInQueue(ctx, exception)
+    return { success: true as const, exception: presentException(exception), notes: notes.map(presentNote), queue }
+  })
+
+  const noting = { schema: routes.noteException, config: { ...config, fresh: false } }
+  app.post('/api/operator/exceptions/:exceptionId/notes', noting, async (request, reply) => {
+    const { exceptionId } = request.params
+    const note = await noteException(ctx, actorOf(request.operator), exceptionId, request.body.text)
+    reply.code(201)
+    return { success: true as const, note: presentNote(note) }
   })
 
   const url = '/api/operator/exceptions/:exceptionId/resolve'
@@ -45,10 +70,19 @@ export function exceptionRoutes(app: Api, ctx: Context): void {
     const exception = await resolveException(ctx, actor, request.params.exceptionId, resolution, reason)
     return { success: true as const, exception: presentException(exception) }
   })
+
+  const resolving = { schema: routes.resolveExceptions, config: fresh }
+  app.post('/api/operator/exceptions/resolve', resolving, async (request) => {
+    const { ids, how, charge = 'keep', reason } = request.body
+    const decided = await resolveExceptions(ctx, actorOf(request.operator), ids, { how, charge }, reason)
+    const results = decided.map((one) => ({ ...one, exception: one.exception && presentException(one.exception) }))
+    return { success: true as const, results }
+  })
 }
 
 export const STATES = ['open', 'resolving', 'resolved'] as const
 export const WAYS = ['credit', 'refund', 'write_off', 'charge_account', 'match'] as const satisfies Resolution['how'][]
+const SHARED_WAYS = ['credit', 'refund', 'write_off', 'match'] as const satisfies SharedDecision['how'][]
 const CHARGE_ACTIONS = ['keep', 'close'] as const satisfies ChargeAction[]
 
 const exceptionParams = z.object({ exceptionId: z.string().meta({ description: 'The id of the exception.' }) })
@@ -86,6 +120,42 @@ const resolveBody = z
     error: 'charge is allowed only with how: credit, refund or write_off',
   })
 
+const IDS_RULE = `ids must be 1 to ${MAX_RESOLVED} ids of exceptions, each once`
+const resolveManyBody = z
+  .object(
+    {
+      ids: z
+        .array(z.string({ error: IDS_RULE }).max(64, { error: IDS_RULE }), { error: IDS_RULE })
+        .min(1, { error: IDS_RULE })
+        .max(MAX_RESOLVED, { error: IDS_RULE })
+        .refine((ids) => new Set(ids).size === ids.length, { error: IDS_RULE }),
+      how: oneOf('how', SHARED_WAYS).meta({
+        examples: ['refund'],
+        description:
+          'As for one exception. credit: each to the account of the charge that its payment names; without one it is refused.',
+      }),
+      charge: oneOf('charge', CHARGE_ACTIONS).exactOptional().meta({
+        description:
+          'Not with `match`. close: the charges that are still PENDING are canceled at the provider first. keep (default): they can still be paid.',
+      }),
+      reason: reasonField,
+    },
+    { error: BODY_ERROR },
+  )
+  .refine(({ how, charge }) => charge === undefined || how !== 'match', {
+    error: 'charge is allowed only with how: credit, refund or write_off',
+  })
+
+const noteBody = z.object(
+  {
+    text: text({ min: 1, max: MAX_NOTE_LENGTH }, NOTE_RULE).meta({
+      description: 'For operators. No account holder and no payer reads it.',
+      examples: ['The payer called: it was meant for order 1042.'],
+    }),
+  },
+  { error: BODY_ERROR },
+)
+
 type ResolveBody = Omit<z.infer<typeof resolveBody>, 'reason'>
 
 function resolutionFrom({ how, accountId, charge = 'keep' }: ResolveBody): Resolution {
@@ -108,12 +178,15 @@ const exceptionSchema = z
     }),
     occurredAt: time.nullable().meta({ description: 'When the payer paid. Null for an unnamed_payment.' }),
     openedAt: time,
+    ways: z.enum(WAYS).array().meta({ description: 'How it can be resolved. Empty unless it is open.' }),
     charge: z
       .object({
         id: z.string(),
         paymentLinkId: z.string(),
         accountId: z.string(),
         email: z.string(),
+        externalId: z.string().nullable(),
+        description: z.string().nullable(),
         status: z.enum([...STATUSES, 'OPENING', 'FAILED']),
         value: cents,
         fee: cents,
@@ -153,6 +226,28 @@ function presentException({ amountCents, charge, resolution, ...exception }: Exc
   }
 }
 
+const noteSchema = z
+  .object({
+    number: z.int().meta({ description: 'From 1 on, in the order in which they were written.' }),
+    text: z.string(),
+    notedAt: time,
+    by: z.string(),
+  })
+  .meta({ id: 'ExceptionNote' })
+
+function presentNote({ by, ...note }: ExceptionNote) {
+  return { ...toApi(note), by: actorText(by) }
+}
+
+const queueSchema = z.object({
+  position: z
+    .int()
+    .nullable()
+    .meta({ description: 'Its place among the open ones, newest first; null if it is not open.' }),
+  count: z.int().meta({ description: 'Open ones, counted up to 1000.' }),
+  nextId: z.string().nullable().meta({ description: 'The open one that follows it, or after the last one the first.' }),
+})
+
 const routes = describeOperations('Operator', {
   listExceptions: {
     summary: 'List exceptions',
@@ -163,10 +258,22 @@ const routes = describeOperations('Operator', {
   },
   getException: {
     summary: 'Get an exception',
-    description: 'With the charge that the payment names, and the decision. Needs an operator’s key.',
+    description:
+      'With the charge that the payment names, the decision, the notes of operators, and its place among those that are open. Needs an operator’s key.',
     params: exceptionParams,
-    response: { 200: response('The exception.', { exception: exceptionSchema }) },
+    response: {
+      200: response('The exception.', { exception: exceptionSchema, notes: noteSchema.array(), queue: queueSchema }),
+    },
     errors: { 404: '`Exception not found`: the id is unknown or malformed.' },
+  },
+  noteException: {
+    summary: 'Write a note on an exception',
+    description:
+      'For other operators. A note is never changed or deleted, and an exception has at most 100. Needs an operator’s key.',
+    params: exceptionParams,
+    body: noteBody,
+    response: { 201: response('The note.', { note: noteSchema }) },
+    errors: { 404: '`Exception not found`: the id is unknown or malformed.', 409: 'It has 100 notes.' },
   },
   resolveException: {
     summary: 'Resolve an exception',
@@ -178,6 +285,27 @@ const routes = describeOperations('Operator', {
     errors: {
       404: '`Exception not found`, or `Account not found`.',
       409: 'It is already resolved or being resolved, the balance is too small, or another payment completed the charge.',
+    },
+  },
+  resolveExceptions: {
+    summary: 'Resolve several exceptions alike',
+    description:
+      'Each by itself, as if it were the only one: a refusal of one keeps none from being resolved. A repeated request resolves nothing twice, and tells what became of each. Needs an operator’s key.',
+    body: resolveManyBody,
+    response: {
+      200: response('What became of each, in the order of `ids`.', {
+        results: z
+          .object({
+            id: z.string(),
+            result: z
+              .enum(['resolved', 'resolving', 'refused'])
+              .meta({ description: 'resolving: its refund is in progress.' }),
+            code: z.string().nullable().meta({ description: 'Of a refusal, its error code.' }),
+            error: z.string().nullable().meta({ description: 'Of a refusal, why, for humans.' }),
+            exception: exceptionSchema.nullable().meta({ description: 'As it is now; null if the id is unknown.' }),
+          })
+          .array(),
+      }),
     },
   },
 })

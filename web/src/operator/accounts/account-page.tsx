@@ -1,35 +1,29 @@
-import { Link, useParams } from '@tanstack/react-router'
+import { useParams } from '@tanstack/react-router'
 import { post } from '../../base/api.ts'
-import { useFormat } from '../../base/format.ts'
 import { translations } from '../../base/language.ts'
 import { useGet } from '../../base/queries.ts'
 import type { Account, AccountDetails } from '../../contract/types.ts'
 import { Button, DialogButton } from '../../ui/button.tsx'
-import { Card, DetailList, Figure, Page, Skeleton } from '../../ui/page.tsx'
-import { Copyable, DateTime, Money } from '../../ui/data/values.tsx'
+import { DateTime } from '../../ui/data/values.tsx'
 import { ReasonDialog } from '../../ui/form/form-dialog.tsx'
 import { Notice } from '../../ui/notice.tsx'
-import { AccountBadge } from '../labels.tsx'
-import { AccountTerms } from './account-terms.tsx'
+import { Page } from '../../ui/page.tsx'
+import { Tabs } from '../../ui/tabs.tsx'
+import { ChargeList } from '../deposits/charge-list.tsx'
+import { AskForPayout } from '../payouts/ask-for-payout.tsx'
+import { AccountHistory, AccountKeys, AccountMembers, AccountWebhooks } from './account-lists.tsx'
+import { AccountOverview } from './account-overview.tsx'
 
 const useTexts = translations({
   title: ['Conta', 'Account'],
   accounts: ['Contas', 'Accounts'],
-  details: ['Detalhes', 'Details'],
-  name: ['Nome', 'Name'],
-  email: ['E-mail', 'Email'],
-  id: ['ID', 'ID'],
-  createdAt: ['Criada em', 'Created'],
-  status: ['Situação', 'Status'],
-  keys: ['Chaves de API ativas', 'Active API keys'],
+  parts: ['Partes da conta', 'Parts of the account'],
+  overview: ['Visão geral', 'Overview'],
+  charges: ['Cobranças', 'Charges'],
+  keys: ['Chaves', 'Keys'],
   webhooks: ['Webhooks', 'Webhooks'],
-  log: ['Ver na auditoria', 'View audit log'],
-  balance: ['Saldo', 'Balance'],
-  completed: ['Cobranças pagas', 'Paid charges'],
-  pending: ['Aguardando', 'Pending'],
-  expired: ['Expiradas', 'Expired'],
-  canceled: ['Canceladas', 'Canceled'],
-  isCut: ['Só as 100 mil cobranças mais recentes são contadas.', 'Only the newest 100,000 charges are counted.'],
+  members: ['Membros', 'Members'],
+  history: ['Histórico', 'History'],
   suspend: {
     title: ['Suspender esta conta?', 'Suspend this account?'],
     text: [
@@ -71,6 +65,7 @@ export function AccountPage() {
       actions={
         (data || !account.error) && (
           <>
+            {data && <AskForPayout account={data.account} />}
             <SignOut accountId={accountId} />
             {data ? <Suspension account={data.account} /> : <Button disabled>{t.suspend.action}</Button>}
           </>
@@ -82,66 +77,18 @@ export function AccountPage() {
           {data.account.suspendedReason} ({t.since} <DateTime at={data.account.suspendedAt} />)
         </Notice>
       )}
-      <Counts answer={data} />
-      <div className="grid grid-cols-1 items-start gap-6 lg:grid-cols-2">
-        <About answer={data} accountId={accountId} />
-        <AccountTerms accountId={accountId} terms={data?.terms} />
-      </div>
+      <Tabs
+        label={t.parts}
+        tabs={[
+          { value: 'overview', label: t.overview, content: <AccountOverview answer={data} accountId={accountId} /> },
+          { value: 'deposits', label: t.charges, content: <ChargeList accountId={accountId} /> },
+          { value: 'keys', label: t.keys, content: <AccountKeys answer={data} /> },
+          { value: 'webhooks', label: t.webhooks, content: <AccountWebhooks answer={data} /> },
+          { value: 'members', label: t.members, content: <AccountMembers answer={data} /> },
+          { value: 'history', label: t.history, content: <AccountHistory accountId={accountId} /> },
+        ]}
+      />
     </Page>
-  )
-}
-
-function Counts({ answer }: { answer: AccountDetails | undefined }) {
-  const t = useTexts()
-  const { count } = useFormat()
-  const loading = <Skeleton className="h-6 w-20" />
-  const counted = (name: 'completed' | 'pending' | 'expired' | 'canceled') => (
-    <Figure label={t[name]} value={answer ? count(answer.counts[name]) : loading} />
-  )
-  return (
-    <Card>
-      <div className="grid grid-cols-2 gap-x-4 gap-y-5 lg:grid-cols-6">
-        <div className="col-span-2">
-          <Figure label={t.balance} value={answer ? <Money cents={answer.account.balance} /> : loading} />
-        </div>
-        {counted('completed')}
-        {counted('pending')}
-        {counted('expired')}
-        {counted('canceled')}
-      </div>
-      {answer?.counts.isCut && <p className="mt-3 text-sm text-soft">{t.isCut}</p>}
-    </Card>
-  )
-}
-
-function About({ answer, accountId }: { answer: AccountDetails | undefined; accountId: string }) {
-  const t = useTexts()
-  const { count } = useFormat()
-  return (
-    <Card
-      title={t.details}
-      actions={
-        <Link to="/operator/audit-log" search={{ accountId }} className="link text-sm">
-          {t.log}
-        </Link>
-      }
-    >
-      {answer ? (
-        <DetailList
-          details={[
-            { name: t.name, value: answer.account.name },
-            { name: t.email, value: answer.account.email },
-            { name: t.status, value: <AccountBadge account={answer.account} /> },
-            { name: t.createdAt, value: <DateTime at={answer.account.createdAt} /> },
-            { name: t.keys, value: count(answer.counts.activeKeys) },
-            { name: t.webhooks, value: count(answer.counts.webhooks) },
-            { name: t.id, value: <Copyable text={answer.account.id} shown={`${answer.account.id.slice(0, 13)}…`} /> },
-          ]}
-        />
-      ) : (
-        <Skeleton className="h-72 w-full" />
-      )}
-    </Card>
   )
 }
 

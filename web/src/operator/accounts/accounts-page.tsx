@@ -38,7 +38,7 @@ export function AccountsPage() {
     <Page
       title={t.title}
       actions={
-        <DialogButton kind="primary" dialog={(onClose) => <NewAccountDialog onClose={onClose} />}>
+        <DialogButton kind="primary" opensBy="new" dialog={(onClose) => <NewAccountDialog onClose={onClose} />}>
           <PlusIcon className="size-5" />
           {t.create}
         </DialogButton>

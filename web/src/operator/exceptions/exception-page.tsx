@@ -2,14 +2,15 @@ import { Link, useParams } from '@tanstack/react-router'
 import { useFormat } from '../../base/format.ts'
 import { translations } from '../../base/language.ts'
 import { useGet } from '../../base/queries.ts'
-import type { Exception } from '../../contract/types.ts'
+import type { Exception, ExceptionRecord } from '../../contract/types.ts'
 import { ChargeStatus, Status } from '../../ui/badge.tsx'
-import { Spinner } from '../../ui/button.tsx'
+import { ButtonLink, Spinner } from '../../ui/button.tsx'
 import { Card, DetailList, Page, Skeleton } from '../../ui/page.tsx'
 import { Copyable, DateTime, Money } from '../../ui/data/values.tsx'
 import { Notice } from '../../ui/notice.tsx'
 import { AccountLink, StateBadge, useActorText, useLabels } from '../labels.tsx'
-import { isAboutRefund, Resolve } from './resolve.tsx'
+import { Notes } from './notes.tsx'
+import { isAboutRefund, isHeldPayment, Resolve } from './resolve.tsx'
 
 const useTexts = translations({
   title: ['Exceção', 'Exception'],
@@ -26,7 +27,10 @@ const useTexts = translations({
   noTxid: ['sem txid', 'no txid'],
   charge: ['Cobrança', 'Charge'],
   noCharge: ['Nenhuma cobrança tem este txid.', 'No charge has this txid.'],
+  reference: ['Referência', 'Reference'],
+  description: ['Descrição', 'Description'],
   chargeValue: ['Valor da cobrança', 'Charge amount'],
+  received: ['Valor recebido', 'Amount received'],
   difference: ['Diferença', 'Difference'],
   chargeStatus: ['Situação da cobrança', 'Charge status'],
   account: ['Conta', 'Account'],
@@ -86,6 +90,11 @@ const useTexts = translations({
     'The money is back in suspense. The provider’s response:',
   ],
   unsaid: ['nenhuma', 'none'],
+  place: (position: string, count: string) => [`${position} de ${count} pendentes`, `${position} of ${count} open`],
+  left: (count: string) => [count === '1' ? '1 pendente' : `${count} pendentes`, `${count} open`],
+  next: ['Próxima', 'Next'],
+  nextOpen: ['Abrir a próxima exceção', 'Open the next exception'],
+  noneLeft: ['Nenhuma outra exceção está pendente.', 'No other exception is open.'],
 })
 
 /** The page polls while a refund is in progress. */
@@ -95,12 +104,12 @@ export function ExceptionPage() {
   const t = useTexts()
   const labels = useLabels()
   const { exceptionId = '' } = useParams({ strict: false })
-  const query = useGet<{ exception: Exception }>(['exception', exceptionId], `/operator/exceptions/${exceptionId}`, {
+  const query = useGet<ExceptionRecord>(['exception', exceptionId], `/operator/exceptions/${exceptionId}`, {
     refetchInterval: ({ state }) => (state.data?.exception.state === 'resolving' ? FOLLOW_MS : false),
   })
   const back = { to: '/operator/exceptions', label: t.exceptions }
-  const exception = query.data?.exception
-  if (!exception)
+  const { data } = query
+  if (!data)
     return (
       <Page title={t.title} back={back} query={query} text={!query.error && <Skeleton className="h-4 w-72" />}>
         <div aria-busy="true" className={COLUMNS}>
@@ -109,8 +118,16 @@ export function ExceptionPage() {
         </div>
       </Page>
     )
+  const { exception, notes, queue } = data
   return (
-    <Page title={labels.kind[exception.kind]} text={labels.kindText[exception.kind]} back={back}>
+    <Page
+      // Another exception is another page, which screen readers begin at its heading.
+      key={exception.id}
+      title={labels.kind[exception.kind]}
+      text={labels.kindText[exception.kind]}
+      back={back}
+      actions={<Queue queue={queue} />}
+    >
       <RefundProgress exception={exception} />
       <div className={COLUMNS}>
         <div className="space-y-6">
@@ -122,8 +139,9 @@ export function ExceptionPage() {
           {exception.state === 'open' ? (
             <Resolve key={exception.id} exception={exception} />
           ) : (
-            <Decision exception={exception} />
+            <Decision exception={exception} queue={queue} />
           )}
+          <Notes exceptionId={exception.id} notes={notes} />
         </div>
       </div>
     </Page>
@@ -137,6 +155,26 @@ function LoadingCard() {
     <Card>
       <Skeleton className="h-72 w-full" />
     </Card>
+  )
+}
+
+type QueueProps = Pick<ExceptionRecord, 'queue'>
+
+function Queue({ queue: { position, count: open, nextId } }: QueueProps) {
+  const t = useTexts()
+  const { count } = useFormat()
+  if (open === 0) return null
+  return (
+    <div className="flex items-center gap-3">
+      <span className="figures text-soft">
+        {position === null ? t.left(count(open)) : t.place(count(position), count(open))}
+      </span>
+      {nextId && (
+        <ButtonLink size="small" to={`/operator/exceptions/${nextId}`}>
+          {t.next}
+        </ButtonLink>
+      )}
+    </div>
   )
 }
 
@@ -167,7 +205,17 @@ function Payment({ exception }: { exception: Exception }) {
           { name: t.value, value: <Money cents={exception.value} className="font-semibold" /> },
           { name: t.state, value: <StateBadge state={exception.state} /> },
           { name: t.occurredAt, value: exception.occurredAt && <DateTime at={exception.occurredAt} /> },
-          { name: t.openedAt, value: <DateTime at={exception.openedAt} /> },
+          {
+            name: t.openedAt,
+            value: (
+              <>
+                <DateTime at={exception.openedAt} />{' '}
+                <span className="text-soft">
+                  (<DateTime at={exception.openedAt} relative />)
+                </span>
+              </>
+            ),
+          },
           { name: t.provider, value: exception.provider },
           { name: t.endToEndId, value: exception.endToEndId && <Copyable text={exception.endToEndId} /> },
           {
@@ -183,8 +231,10 @@ function Payment({ exception }: { exception: Exception }) {
   )
 }
 
-function ChargeCard({ exception: { kind, charge, value } }: { exception: Exception }) {
+function ChargeCard({ exception }: { exception: Exception }) {
   const t = useTexts()
+  const { charge, value } = exception
+  const isHeld = isHeldPayment(exception)
   if (!charge)
     return (
       <Card title={t.charge}>
@@ -195,10 +245,17 @@ function ChargeCard({ exception: { kind, charge, value } }: { exception: Excepti
     <Card title={t.charge}>
       <DetailList
         details={[
+          { name: t.reference, value: charge.externalId },
+          { name: t.description, value: charge.description },
           { name: t.chargeValue, value: <Money cents={charge.value} /> },
-          ...(kind === 'wrong_amount'
-            ? [{ name: t.difference, value: <Money cents={value - charge.value} sign className="font-medium" /> }]
-            : []),
+          { name: t.received, value: isHeld ? <Money cents={value} /> : null },
+          {
+            name: t.difference,
+            value:
+              isHeld && value !== charge.value ? (
+                <Money cents={value - charge.value} sign className="font-medium" />
+              ) : null,
+          },
           { name: t.chargeStatus, value: <ChargeStatus status={charge.status} /> },
           {
             name: t.account,
@@ -240,7 +297,8 @@ function placeOf({ kind, state, resolution }: Exception) {
   return kind === 'foreign_refund' && resolution.how === 'write_off' ? 'lost' : resolution.how
 }
 
-function Decision({ exception: { resolution, resolvedAt, refund } }: { exception: Exception }) {
+function Decision({ exception, queue }: { exception: Exception } & QueueProps) {
+  const { resolution, resolvedAt, refund } = exception
   const t = useTexts()
   const labels = useLabels()
   const actorText = useActorText()
@@ -261,6 +319,15 @@ function Decision({ exception: { resolution, resolvedAt, refund } }: { exception
           { name: t.refundId, value: refund && <Copyable text={refund.providerRefundId} /> },
         ]}
       />
+      <div className="mt-5">
+        {queue.nextId === null ? (
+          <p className="text-soft">{t.noneLeft}</p>
+        ) : (
+          <ButtonLink kind="primary" to={`/operator/exceptions/${queue.nextId}`}>
+            {t.nextOpen}
+          </ButtonLink>
+        )}
+      </div>
     </Card>
   )
 }

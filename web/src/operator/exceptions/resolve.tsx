@@ -1,3 +1,4 @@
+import type { QueryKey } from '@tanstack/react-query'
 import { useState } from 'react'
 import { ApiError, post } from '../../base/api.ts'
 import { useFormat } from '../../base/format.ts'
@@ -170,7 +171,7 @@ export function Resolve({ exception }: { exception: Exception }) {
     <Card title={t.title}>
       <fieldset className="space-y-2">
         <legend className="mb-2 text-sm text-soft">{t.legend}</legend>
-        {optionsOf(exception).map((option) => (
+        {inOrder(exception.ways).map((option) => (
           <RadioCard
             key={option}
             name="how"
@@ -207,6 +208,12 @@ export function Resolve({ exception }: { exception: Exception }) {
   )
 }
 
+const ORDER: readonly Resolution[] = ['match', 'charge_account', 'credit', 'refund', 'write_off']
+
+export function inOrder(ways: readonly Resolution[]): Resolution[] {
+  return ORDER.filter((way) => ways.includes(way))
+}
+
 /** Returns the account of the charge until another one is chosen. */
 function useOwnAccount(accountId: string | undefined, chosen: Account | undefined): Account | undefined {
   const own = useGet<{ account: Account }>(['account', accountId], `/operator/accounts/${accountId}`, {
@@ -215,30 +222,18 @@ function useOwnAccount(accountId: string | undefined, chosen: Account | undefine
   return chosen ?? own.data?.account
 }
 
-function optionsOf({ kind, value, charge }: Exception): Resolution[] {
-  if (kind === 'foreign_refund') return ['charge_account', 'write_off']
-  if (kind === 'undone_refund') return ['credit', 'write_off']
-  if (kind === 'unnamed_payment') return ['write_off']
-  const canMatch =
-    (kind === 'wrong_amount' || kind === 'unknown_charge' || kind === 'refunded_payment') &&
-    charge !== null &&
-    charge.status !== 'COMPLETED' &&
-    value > charge.fee
-  return [...(canMatch ? (['match'] as const) : []), 'credit', 'refund', 'write_off']
-}
-
 /** True if the exception is about a refund that the provider made or reversed, and not about a held payment. */
 export function isAboutRefund({ kind }: Exception): boolean {
   return kind === 'foreign_refund' || kind === 'undone_refund'
 }
 
 /** True if the exception is about money that arrived and is in suspense. */
-function isHeldPayment(exception: Exception): boolean {
+export function isHeldPayment(exception: Exception): boolean {
   return !isAboutRefund(exception) && exception.kind !== 'unnamed_payment'
 }
 
 /** Whether the charge could still be paid after this resolution. */
-function canClose(exception: Exception, how: Resolution | undefined): boolean {
+export function canClose(exception: Exception, how: Resolution | undefined): boolean {
   const movesPayment = how === 'credit' || how === 'refund' || how === 'write_off'
   return movesPayment && isHeldPayment(exception) && exception.charge?.status === 'PENDING'
 }
@@ -283,9 +278,17 @@ function ResolveDialog({ exception, how, account, closes, onClose }: DialogProps
   )
 }
 
+/** The words for a refused decision, by its code. */
+export function useRefusalTexts(): Readonly<Record<string, string>> {
+  return useTexts().refused
+}
+
+/** What a decision makes out of date. */
+export const DECIDED: readonly QueryKey[] = [['exception'], ['list', '/operator/exceptions'], ['open'], ['account']]
+
 function useResolve(id: string): (body: object) => Promise<void> {
   const t = useTexts()
-  const texts: Readonly<Record<string, string>> = t.refused
+  const texts = useRefusalTexts()
   return async (body) => {
     try {
       const { exception } = await post<{ exception: Exception }>(`/operator/exceptions/${id}/resolve`, body)
@@ -300,7 +303,7 @@ function useResolve(id: string): (body: object) => Promise<void> {
       toast.bad(refusal)
     } finally {
       // Reloads after a refusal or a lost answer too, because the exception may have been resolved.
-      void refresh(['exception', id], ['list', '/operator/exceptions'], ['operator-overview'], ['account'])
+      void refresh(...DECIDED)
     }
   }
 }

@@ -3,56 +3,46 @@ import { useFormat } from '../../base/format.ts'
 import { translations } from '../../base/language.ts'
 import { shortMoneyText } from '../../base/money.ts'
 import { useGet } from '../../base/queries.ts'
-import type { OperatorOverview } from '../../contract/types.ts'
+import type { ExceptionKind } from '../../contract/codes.ts'
+import type { HealthLine, OpenItem, OpenWork, OperatorOverview } from '../../contract/types.ts'
 import { Card, DetailList, Empty, Figure, Page, Skeleton } from '../../ui/page.tsx'
 import { Chart, CHART_HEIGHT } from '../../ui/data/chart.tsx'
 import { DateTime, Money } from '../../ui/data/values.tsx'
 import { CheckIcon, ChevronRightIcon, WarningIcon } from '../../ui/icons.tsx'
-import { BreakerBadge } from '../labels.tsx'
+import { useHealthTexts, useLineTitle } from '../health/health-texts.ts'
+import { BreakerBadge, useLabels } from '../labels.tsx'
 
 const useTexts = translations({
   title: ['Visão geral', 'Overview'],
   attention: ['Precisa de atenção', 'Needs attention'],
   calm: ['Tudo em ordem', 'All clear'],
   calmText: [
-    'Sem exceções pendentes, diferenças no último fechamento ou falhas de provedores e webhooks.',
-    'No open exceptions, no differences in the last closing, no failing providers or webhooks.',
+    'Sem exceções, repasses ou webhooks à espera de você, e nenhum alerta de saúde.',
+    'No exceptions, payouts or webhooks wait for you, and no health alert.',
   ],
-  exceptions: (count: string) => [
-    count === '1' ? '1 exceção pendente' : `${count} exceções pendentes`,
-    count === '1' ? '1 open exception' : `${count} open exceptions`,
-  ],
-  exceptionsText: [
-    'Pagamentos que não quitaram uma cobrança, ou devoluções externas.',
-    'Payments that did not complete a charge, or external refunds.',
-  ],
-  payouts: (count: string) => [
-    count === '1' ? '1 repasse em aberto' : `${count} repasses em aberto`,
-    count === '1' ? '1 open payout' : `${count} open payouts`,
-  ],
-  payoutsText: ['Pague pelo banco e registre, ou recuse.', 'Pay from your bank and record it, or reject.'],
-  missing: (amount: string) => [`${amount} devolvidos fora do guiche`, `${amount} refunded outside guiche`],
-  missingText: ['Falta decidir quem assume o valor.', 'It is not yet decided who covers the amount.'],
-  closing: (count: string, day: string) => [
-    count === '1' ? `1 diferença no fechamento de ${day}` : `${count} diferenças no fechamento de ${day}`,
-    count === '1' ? `1 difference in the closing of ${day}` : `${count} differences in the closing of ${day}`,
-  ],
-  closingText: ['O provedor e o livro-razão não conferem.', 'The provider and the ledger do not match.'],
-  provider: (name: string) => [`O provedor ${name} está com problemas`, `Provider ${name} has problems`],
-  providerText: ['Em pausa após falhas repetidas.', 'Paused after repeated failures.'],
-  webhooks: (count: string) => [
-    count === '1' ? '1 webhook falhando' : `${count} webhooks falhando`,
-    count === '1' ? '1 failing webhook' : `${count} failing webhooks`,
-  ],
-  webhooksText: ['Contas que não estão recebendo seus eventos.', 'Accounts missing their events.'],
-  disabled: (count: string) => [
-    count === '1' ? '1 webhook desativado' : `${count} webhooks desativados`,
-    count === '1' ? '1 disabled webhook' : `${count} disabled webhooks`,
-  ],
-  disabledText: [
-    'Nada é entregue até que o titular da conta o ative de novo.',
-    'Nothing is delivered until the account holder enables it again.',
-  ],
+  exception: (amount: string, kind: string) => [`${amount}: ${kind}`, `${amount}: ${kind}`],
+  noAccount: ['Sem conta', 'No account'],
+  payout: (amount: string) => [`Repasse de ${amount} em aberto`, `Open payout of ${amount}`],
+  failing: (name: string) => [`O webhook “${name}” está falhando`, `The webhook “${name}” is failing`],
+  disabled: (name: string) => [`O webhook “${name}” foi desativado`, `The webhook “${name}” was disabled`],
+  all: {
+    exceptions: (count: string) => [
+      count === '1' ? '1 exceção pendente' : `${count} exceções pendentes`,
+      count === '1' ? '1 open exception' : `${count} open exceptions`,
+    ],
+    payouts: (count: string) => [
+      count === '1' ? '1 repasse em aberto' : `${count} repasses em aberto`,
+      count === '1' ? '1 open payout' : `${count} open payouts`,
+    ],
+    webhooks: (count: string) => [
+      count === '1' ? '1 webhook com falha' : `${count} webhooks com falha`,
+      count === '1' ? '1 failing webhook' : `${count} failing webhooks`,
+    ],
+    health: (count: string) => [
+      count === '1' ? '1 alerta de saúde' : `${count} alertas de saúde`,
+      count === '1' ? '1 health alert' : `${count} health alerts`,
+    ],
+  },
   today: ['Recebido hoje', 'Received today'],
   charges: (paid: string, created: string) => [`${paid} de ${created} pagas`, `${paid} of ${created} paid`],
   fees: ['Tarifas hoje', 'Fees today'],
@@ -90,9 +80,7 @@ export function OperatorOverviewPage() {
   const { data } = overview
   return (
     <Page title={t.title} query={overview}>
-      <Card title={t.attention} isFlush>
-        <AttentionList overview={data} />
-      </Card>
+      <OpenWorkCard />
       <Figures overview={data} />
       <Volume days={data?.days} />
       <div className="grid grid-cols-1 items-start gap-6 md:grid-cols-2">
@@ -103,63 +91,107 @@ export function OperatorOverviewPage() {
   )
 }
 
-function AttentionList({ overview }: { overview: OperatorOverview | undefined }) {
+const PLACES = {
+  exceptions: '/operator/exceptions',
+  payouts: '/operator/payouts',
+  webhooks: '/operator/webhooks',
+  health: '/operator/providers',
+} as const
+
+/** What is open, and how much of it there is in all. */
+function OpenWorkCard() {
   const t = useTexts()
-  const itemsOf = useAttentionItems()
-  if (!overview)
-    return (
-      <div className="border-t border-line px-5 py-4">
-        <Skeleton className="h-11 w-72" />
-      </div>
-    )
-  const items = itemsOf(overview)
-  if (items.length === 0)
-    return (
-      <p className="flex items-start gap-3 border-t border-line px-5 py-4">
-        <CheckIcon className="mt-0.5 size-5 text-good" />
-        <span>
-          <b className="font-semibold">{t.calm}.</b> <span className="text-soft">{t.calmText}</span>
-        </span>
-      </p>
-    )
+  const { count } = useFormat()
+  const { data } = useGet<OpenWork>(['open'], '/operator/open', { refetchInterval: REFRESH_MS })
+  const open = data && (Object.keys(PLACES) as (keyof typeof PLACES)[]).filter((what) => data.counts[what] > 0)
   return (
-    <ul className="divide-y divide-line border-t border-line">
-      {items.map(({ to, title, text }) => (
-        <li key={to + title}>
-          <Link to={to} className="flex items-center gap-3 px-5 py-3 -outline-offset-2 hover:bg-hover">
-            <WarningIcon className="size-5 text-bad" />
-            <span className="min-w-0 grow">
-              <span className="figures block font-semibold">{title}</span>
-              <span className="block text-sm text-soft wrap-anywhere">{text}</span>
-            </span>
-            <ChevronRightIcon className="size-5 text-soft" />
-          </Link>
-        </li>
-      ))}
-    </ul>
+    <Card
+      title={t.attention}
+      isFlush
+      actions={
+        open && (
+          <p className="figures flex flex-wrap gap-x-4 text-sm">
+            {open.map((what) => (
+              <Link key={what} to={PLACES[what]} className="link">
+                {t.all[what](count(data.counts[what]))}
+              </Link>
+            ))}
+          </p>
+        )
+      }
+    >
+      {!data && (
+        <div className="border-t border-line px-5 py-4">
+          <Skeleton className="h-11 w-72" />
+        </div>
+      )}
+      {data && data.items.length === 0 && (
+        <p className="flex items-start gap-3 border-t border-line px-5 py-4">
+          <CheckIcon className="mt-0.5 size-5 text-good" />
+          <span>
+            <b className="font-semibold">{t.calm}.</b> <span className="text-soft">{t.calmText}</span>
+          </span>
+        </p>
+      )}
+      {data && data.items.length > 0 && (
+        <ul className="divide-y divide-line border-t border-line">
+          {data.items.map((item) => (
+            <OpenEntry key={`${item.kind} ${item.id} ${item.what}`} item={item} />
+          ))}
+        </ul>
+      )}
+    </Card>
   )
 }
 
-type AttentionItem = { to: string; title: string; text: string }
+function OpenEntry({ item }: { item: OpenItem }) {
+  const { to, title, text } = useEntry()(item)
+  return (
+    <li>
+      <Link to={to} className="flex items-center gap-3 px-5 py-3 -outline-offset-2 hover:bg-hover">
+        <WarningIcon className={`size-5 ${item.kind === 'health' ? 'text-bad' : 'text-wait'}`} />
+        <span className="min-w-0 grow sm:flex sm:items-center sm:gap-3">
+          <span className="block min-w-0 grow">
+            <span className="figures block font-semibold wrap-anywhere">{title}</span>
+            <span className="block text-sm text-soft wrap-anywhere">{text}</span>
+          </span>
+          {item.since && (
+            <span className="block shrink-0 text-sm text-soft">
+              <DateTime at={item.since} relative />
+            </span>
+          )}
+        </span>
+        <ChevronRightIcon className="size-5 text-soft" />
+      </Link>
+    </li>
+  )
+}
 
-function useAttentionItems(): (overview: OperatorOverview) => AttentionItem[] {
+function useEntry(): (item: OpenItem) => { to: string; title: string; text: string } {
   const t = useTexts()
-  const { money, count, day } = useFormat()
-  return ({ openExceptions, openPayouts, missingCents, lastClosing, providers, failingWebhooks, disabledWebhooks }) => {
-    const items: AttentionItem[] = []
-    const add = (to: string, title: string, text: string) => items.push({ to, title, text })
-    if (openExceptions > 0) add('/operator/exceptions', t.exceptions(count(openExceptions)), t.exceptionsText)
-    if (openPayouts > 0) add('/operator/payouts', t.payouts(count(openPayouts)), t.payoutsText)
-    if (missingCents > 0) add('/operator/exceptions?kind=foreign_refund', t.missing(money(missingCents)), t.missingText)
-    if (lastClosing && lastClosing.differenceCount > 0) {
-      const title = t.closing(count(lastClosing.differenceCount), day(lastClosing.day))
-      add(`/operator/reconciliation/${lastClosing.day}`, title, t.closingText)
+  const labels = useLabels()
+  const healthTexts = useHealthTexts()
+  const lineTitle = useLineTitle()
+  const { money } = useFormat()
+  return ({ kind, id, what, email, value }) => {
+    const text = email ?? t.noAccount
+    switch (kind) {
+      case 'exception': {
+        const title = t.exception(money(value ?? 0), labels.kind[what as ExceptionKind])
+        return { to: `/operator/exceptions/${id}`, title, text }
+      }
+      case 'payout':
+        return { to: PLACES.payouts, title: t.payout(money(value ?? 0)), text }
+      case 'webhook_failing':
+        return { to: PLACES.webhooks, title: t.failing(what ?? ''), text }
+      case 'webhook_disabled':
+        return { to: PLACES.webhooks, title: t.disabled(what ?? ''), text }
+      case 'health': {
+        const check = id as HealthLine['check']
+        const to = check === 'closing_differences' ? '/operator/reconciliation' : PLACES.health
+        return { to, title: lineTitle({ check, subject: what }), text: healthTexts[check].act }
+      }
     }
-    for (const { name, breaker, lastError } of providers)
-      if (breaker !== 'closed') add('/operator/providers', t.provider(name), lastError ?? t.providerText)
-    if (failingWebhooks > 0) add('/operator/webhooks', t.webhooks(count(failingWebhooks)), t.webhooksText)
-    if (disabledWebhooks > 0) add('/operator/webhooks', t.disabled(count(disabledWebhooks)), t.disabledText)
-    return items
   }
 }
 

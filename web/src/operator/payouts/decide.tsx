@@ -39,7 +39,7 @@ const useTexts = translations({
   rejected: ['Repasse recusado.', 'Payout rejected.'],
 })
 
-const REFRESHES = [['list', '/operator/payouts'], ['operator-overview']] as const
+const REFRESHES = [['list', '/operator/payouts'], ['open']] as const
 
 type Props = { payout: OperatorPayout; onClose: () => void }
 

@@ -12,6 +12,7 @@ import { Table, type Column } from '../../ui/data/table.tsx'
 import { DateTime, Money } from '../../ui/data/values.tsx'
 import { CheckIcon, SearchIcon } from '../../ui/icons.tsx'
 import { Card, Empty, Page } from '../../ui/page.tsx'
+import { AskForPayout } from './ask-for-payout.tsx'
 import { PayDialog, RejectDialog } from './decide.tsx'
 
 const useTexts = translations({
@@ -69,7 +70,7 @@ export function OperatorPayoutsPage() {
   )
   const close = () => setDeciding(undefined)
   return (
-    <Page title={t.title} text={t.text}>
+    <Page title={t.title} text={t.text} actions={<AskForPayout />}>
       <Card isFlush>
         <FilterBar
           filters={filters}

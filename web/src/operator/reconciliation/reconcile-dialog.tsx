@@ -58,7 +58,7 @@ export function ReconcileDialog({ providers, day: given, onClose }: Props) {
       setResults(answer.comparisons)
     } finally {
       // Reloads after a failure too, because what was booked stays booked.
-      void refresh(['closings'], ['list', '/operator/exceptions'], ['operator-overview'])
+      void refresh(['closings'], ['list', '/operator/exceptions'], ['operator-overview'], ['open'])
     }
   }
   if (results) return <Result day={day} results={results} onClose={onClose} />

@@ -8,8 +8,10 @@ import { useIsDark } from '../../base/theme.ts'
 export type ChartProps = {
   /** What it shows and what stands out, for screen readers. */
   summary: string
-  /** "2026-11-15", oldest first. */
+  /** "2026-11-15", or what labelOf knows, oldest first. */
   days: readonly string[]
+  /** `isShort`: for the axis. Without it, the days are dates. */
+  labelOf?: (day: string, isShort: boolean) => string
   series: readonly {
     label: string
     values: readonly number[]
@@ -26,13 +28,14 @@ const AXIS_WIDTH = 64
 const AXIS_HEIGHT = 28
 const DAY_WIDTH = 70
 
-export function ChartCanvas({ summary, days, series, format, formatAxis = format, height }: ChartProps) {
+export function ChartCanvas({ summary, days, series, labelOf, format, formatAxis = format, height }: ChartProps) {
   const place = useRef<HTMLDivElement>(null)
   const language = useLanguage()
   const isDark = useIsDark()
   const [at, setAt] = useState<number | null>(null)
-  const latest = useRef({ format, formatAxis })
-  latest.current = { format, formatAxis }
+  const labelDay = labelOf ?? ((day: string, isShort: boolean) => dayText(day, language, { short: isShort }))
+  const latest = useRef({ format, formatAxis, labelDay })
+  latest.current = { format, formatAxis, labelDay }
   const content = JSON.stringify([days, series])
 
   useEffect(() => {
@@ -61,8 +64,7 @@ export function ChartCanvas({ summary, days, series, format, formatAxis = format
             ticks: { show: false },
             space: DAY_WIDTH,
             incrs: [1, 2, 3, 5, 7, 10, 14, 30],
-            values: (_, marks) =>
-              marks.map((mark) => (days[mark] ? dayText(days[mark], language, { short: true }) : '')),
+            values: (_, marks) => marks.map((mark) => (days[mark] ? latest.current.labelDay(days[mark], true) : '')),
           },
           {
             ...axis,
@@ -106,7 +108,7 @@ export function ChartCanvas({ summary, days, series, format, formatAxis = format
           aria-hidden="true"
           className={`pointer-events-none absolute top-0 z-10 rounded-lg border border-line bg-raised px-3 py-2 text-sm shadow-float ${at < days.length / 2 ? 'right-2' : 'left-18'}`}
         >
-          <p className="font-semibold">{dayText(day, language)}</p>
+          <p className="font-semibold">{labelDay(day, false)}</p>
           {series.map(({ label, values }) => (
             <p key={label} className="figures flex justify-between gap-4 text-soft">
               {label}

@@ -1,32 +1,53 @@
-import { useEffect, useState, type ReactNode } from 'react'
-import { timeZoneText } from '../../base/dates.ts'
+import { useState, type ReactNode } from 'react'
+import { dayText, timeZoneText } from '../../base/dates.ts'
+import { moneyText } from '../../base/money.ts'
+import type { ChosenPeriod } from './periods.ts'
 import type { Filters } from '../../base/queries.ts'
 import { translations, useLanguage } from '../../base/language.ts'
 import { Button } from '../button.tsx'
-import { BareSelect, type ChoiceProps } from '../form/form.tsx'
-import { CloseIcon, FilterIcon, SearchIcon } from '../icons.tsx'
+import type { ChoiceProps } from '../form/form.tsx'
+import { CloseIcon, FilterIcon } from '../icons.tsx'
 import { lazyComponent } from '../lazy-component.tsx'
+import {
+  AmountFilter,
+  amountsOf,
+  DateRangeFilter,
+  PeriodFilter,
+  SearchFilter,
+  SelectFilter,
+  usePeriodTexts,
+  type Named,
+} from './filter-controls.tsx'
 
 const useTexts = translations({
   clear: ['Limpar', 'Clear'],
   filters: ['Filtros', 'Filters'],
   active: (count: number) => [`Filtros (${count})`, `Filters (${count})`],
   show: ['Ver resultados', 'Show results'],
-  from: ['De', 'From'],
-  to: ['Até', 'To'],
+  chips: ['Filtros ativos', 'Active filters'],
+  remove: (name: string) => [`Remover o filtro: ${name}`, `Remove the filter: ${name}`],
+  range: (from: string, to: string) => [`De ${from} a ${to}`, `From ${from} to ${to}`],
+  atLeast: (from: string) => [`A partir de ${from}`, `From ${from}`],
+  atMost: (to: string) => [`Até ${to}`, `Up to ${to}`],
 })
 
 // Only phones load it.
 const Dialog = lazyComponent(() => import('../form/dialog.tsx'), 'Dialog')
 
-/** The pause after the last key, so that not every letter is a request. */
-const SEARCH_DELAY_MS = 350
+/** What is filtered by, in words. What cannot be removed has no `clear`. */
+type Chip = { name: string; label: string; clear?: () => void }
 
-const CONTROL =
-  'min-h-10 rounded-lg border border-edge bg-card text-sm text-ink placeholder:text-soft focus-visible:outline-offset-0'
+type BarProps<K extends string> = {
+  filters: Filters<K>
+  search?: Named<NoInfer<K>>
+  selects?: readonly (Named<NoInfer<K>> & Pick<ChoiceProps, 'choices'>)[]
+  /** Instead of the plain days `from` and `to`. */
+  period?: ChosenPeriod
+}
 
 /**
- * On phones all filters but the search are in a sheet. The filters `from` and `to` are days.
+ * On phones all filters but the search are in a sheet, and a row says which are active. The filters `from` and `to` are
+ * days, `minValue` and `maxValue` cents.
  *
  *     const filters = useFilters(['search', 'status', 'from', 'to'])
  *     <FilterBar
@@ -35,30 +56,29 @@ const CONTROL =
  *       selects={[{ name: 'status', label: t.status, choices }]}
  *     />
  */
-export function FilterBar<K extends string>(props: {
-  filters: Filters<K>
-  search?: Named<NoInfer<K>>
-  selects?: readonly (Named<NoInfer<K>> & Pick<ChoiceProps, 'choices'>)[]
-}) {
+export function FilterBar<K extends string>(props: BarProps<K>) {
   const t = useTexts()
-  const { filters, search, selects = [] } = props
-  // TypeScript does not narrow a type parameter.
-  const days = 'from' in filters.values && (filters as unknown as Filters<'from' | 'to'>)
+  const { filters, search, selects = [], period } = props
+  const { days, amounts } = partsOf(filters)
+  const chips = useChips(props)
   const others = (
     <>
       {selects.map((select) => (
         <SelectFilter key={select.name} filters={filters} {...select} />
       ))}
-      {days && <DateRangeFilter filters={days} />}
+      {period ? <PeriodFilter chosen={period} /> : days && <DateRangeFilter filters={days} />}
+      {amounts && <AmountFilter filters={amounts} />}
     </>
   )
   return (
     <div role="search" aria-label={t.filters} className="flex flex-wrap items-center gap-2 px-5 py-4">
       {search && <SearchFilter filters={filters} {...search} />}
-      {(selects.length > 0 || days) && (
+      {(selects.length > 0 || days || amounts) && (
         <>
           <div className="contents max-sm:hidden">{others}</div>
-          <FilterSheet filters={filters}>{others}</FilterSheet>
+          <FilterSheet filters={filters} count={chips.filter(({ clear }) => clear).length}>
+            {others}
+          </FilterSheet>
         </>
       )}
       <TimeZone />
@@ -67,14 +87,84 @@ export function FilterBar<K extends string>(props: {
           <Clear onClear={filters.clear} />
         </span>
       )}
+      <Chips chips={chips} />
     </div>
   )
 }
 
-function FilterSheet<K extends string>({ filters, children }: { filters: Filters<K>; children: ReactNode }) {
+function partsOf<K extends string>(filters: Filters<K>) {
+  const { values } = filters
+  // TypeScript does not narrow a type parameter.
+  return {
+    days: 'from' in values ? (filters as unknown as Filters<'from' | 'to'>) : undefined,
+    amounts: 'minValue' in values ? (filters as unknown as Filters<'minValue' | 'maxValue'>) : undefined,
+  }
+}
+
+function useChips<K extends string>({ filters, selects = [], period }: BarProps<K>): Chip[] {
+  const t = useTexts()
+  const names = usePeriodTexts()
+  const language = useLanguage()
+  const { days, amounts } = partsOf(filters)
+  const between = (from: string, to: string) =>
+    from !== '' && to !== '' ? (from === to ? from : t.range(from, to)) : from === '' ? t.atMost(to) : t.atLeast(from)
+  const chips: Chip[] = selects
+    .filter(({ name }) => filters.values[name] !== '')
+    .map(({ name, choices }) => ({
+      name,
+      label: choices.find(({ value }) => value === filters.values[name])?.label ?? filters.values[name],
+      // TypeScript widens a computed key to string.
+      clear: () => filters.set({ [name]: '' } as Partial<Record<K, string>>),
+    }))
+  if (period && period.period !== 'own') {
+    const clear = () => period.filters.set({ period: '', from: '', to: '' })
+    if (period.period !== period.usual) chips.push({ name: 'period', label: names[period.period], clear })
+    else if (period.usual !== 'all') chips.push({ name: 'period', label: names[period.period] })
+  } else if (days && (days.values.from !== '' || days.values.to !== '')) {
+    const [from, to] = [days.values.from, days.values.to].map((day) => day && dayText(day, language, { short: true }))
+    const clear = () => (period ? period.filters.set({ period: '', from: '', to: '' }) : days.set({ from: '', to: '' }))
+    chips.push({ name: 'days', label: between(from ?? '', to ?? ''), clear })
+  }
+  const { minValue = '', maxValue = '' } = amounts ? amountsOf(amounts.values) : {}
+  if (amounts && (minValue !== '' || maxValue !== '')) {
+    const [from, to] = [minValue, maxValue].map((cents) => cents && moneyText(Number(cents), language))
+    chips.push({
+      name: 'amount',
+      label: between(from ?? '', to ?? ''),
+      clear: () => amounts.set({ minValue: '', maxValue: '' }),
+    })
+  }
+  return chips
+}
+
+const CHIP = 'inline-flex min-h-8 items-center gap-1.5 rounded-full bg-still-ground px-3 text-sm font-medium text-still'
+
+function Chips({ chips }: { chips: readonly Chip[] }) {
+  const t = useTexts()
+  if (chips.length === 0) return null
+  return (
+    <ul aria-label={t.chips} className="flex w-full flex-wrap gap-2 sm:hidden">
+      {chips.map(({ name, label, clear }) => (
+        <li key={name}>
+          {clear ? (
+            <button type="button" aria-label={t.remove(label)} onClick={clear} className={CHIP}>
+              {label}
+              <CloseIcon className="size-3.5" />
+            </button>
+          ) : (
+            <span className={CHIP}>{label}</span>
+          )}
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+type SheetProps<K extends string> = { filters: Filters<K>; count: number; children: ReactNode }
+
+function FilterSheet<K extends string>({ filters, count, children }: SheetProps<K>) {
   const t = useTexts()
   const [isOpen, setOpen] = useState(false)
-  const count = Object.entries(filters.values).filter(([name, value]) => name !== 'search' && value !== '').length
   return (
     <div className="sm:hidden">
       <Button icon={FilterIcon} size="small" aria-haspopup="dialog" onClick={() => setOpen(true)}>
@@ -109,80 +199,8 @@ function Clear({ onClear }: { onClear: () => void }) {
 }
 
 /** Shown once per list, because all of its times are in this zone. */
-export function TimeZone() {
+function TimeZone() {
   return <span className="self-center text-sm text-soft max-sm:text-xs">{timeZoneText(useLanguage())}</span>
-}
-
-function setFilter<K extends string>(filters: Filters<K>, name: K, value: string): void {
-  // TypeScript widens a computed key to string.
-  filters.set({ [name]: value } as Partial<Record<K, string>>)
-}
-
-type Named<K extends string> = { name: K; label: string }
-type Bound<K extends string> = { filters: Filters<K> } & Named<NoInfer<K>>
-
-function SearchFilter<K extends string>({ filters, name, label }: Bound<K>) {
-  const current = filters.values[name]
-  const [typed, setTyped] = useState(current)
-  const [seen, setSeen] = useState(current)
-  // The URL changed in another way, such as by the back button.
-  if (seen !== current) {
-    setSeen(current)
-    if (current !== typed.trim()) setTyped(current)
-  }
-  useEffect(() => {
-    if (typed.trim() === current) return
-    const timer = setTimeout(() => setFilter(filters, name, typed.trim()), SEARCH_DELAY_MS)
-    return () => clearTimeout(timer)
-    // `filters` is a new object on each render, with the same meaning.
-    // oxlint-disable-next-line react-hooks/exhaustive-deps
-  }, [typed, current, name])
-  return (
-    <div className="relative min-w-60 grow max-sm:w-full">
-      <SearchIcon className="pointer-events-none absolute top-1/2 left-3 size-4 -translate-y-1/2 text-soft" />
-      <input
-        type="search"
-        aria-label={label}
-        placeholder={label}
-        value={typed}
-        onChange={(event) => setTyped(event.target.value)}
-        className={`${CONTROL} w-full pr-3 pl-9`}
-      />
-    </div>
-  )
-}
-
-function SelectFilter<K extends string>(props: Bound<K> & Pick<ChoiceProps, 'choices'>) {
-  const { filters, name, label, choices } = props
-  return (
-    <BareSelect
-      aria-label={label}
-      value={filters.values[name]}
-      onChange={(value) => setFilter(filters, name, value)}
-      choices={[{ value: '', label }, ...choices]}
-      className={`${CONTROL} w-full pr-9 pl-3`}
-    />
-  )
-}
-
-/** Days such as "2026-11-15"; startOfDayIso and endOfDayIso turn them into times. */
-export function DateRangeFilter({ filters }: { filters: Filters<'from' | 'to'> }) {
-  const t = useTexts()
-  return (
-    <>
-      {(['from', 'to'] as const).map((name) => (
-        <label key={name} className="flex items-center gap-2 text-sm text-soft max-sm:justify-between">
-          {t[name]}
-          <input
-            type="date"
-            value={filters.values[name]}
-            onChange={(event) => filters.set({ [name]: event.target.value })}
-            className={`${CONTROL} px-3`}
-          />
-        </label>
-      ))}
-    </>
-  )
 }
 
 export function choicesOf<T extends string>(values: readonly T[], labelOf: (value: T) => string) {

@@ -1,4 +1,4 @@
-import { Link } from '@tanstack/react-router'
+import { Link, type HistoryState } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { translations } from '../../base/language.ts'
 import type { CursorList, List } from '../../base/queries.ts'
@@ -35,8 +35,12 @@ type TableProps<Row> = {
   rowKey: (row: Row) => string
   /** The whole row is a link; the first cell is its name. */
   rowLink?: (row: Row) => string
+  /** What the page of a row is told of the list. */
+  rowState?: HistoryState
   empty?: ReactNode
   skeletonRows?: number
+  /** A control at the beginning of a row, such as a checkbox, and what its column is called. */
+  control?: { name: string; of: (row: Row) => ReactNode }
   /** Shows a row on a phone. Without it, the columns are one below the other. */
   card?: (row: Row) => ReactNode
 }
@@ -57,7 +61,8 @@ export function Table<Row>(props: TableProps<Row>) {
   )
 }
 
-function Grid<Row>({ caption, columns, list, rowKey, rowLink, skeletonRows = 6, card }: TableProps<Row>) {
+function Grid<Row>(props: TableProps<Row>) {
+  const { caption, columns, list, rowKey, rowLink, rowState, skeletonRows = 6, control, card } = props
   const t = useTexts()
   const { rows, isStale = false } = list
   // The roles are repeated because some screen readers ignore a table that is laid out as blocks.
@@ -71,6 +76,11 @@ function Grid<Row>({ caption, columns, list, rowKey, rowLink, skeletonRows = 6, 
         <caption className="sr-only">{rows === undefined ? `${caption}: ${t.loading}` : caption}</caption>
         <thead role="rowgroup" className="max-md:sr-only">
           <tr role="row">
+            {control && (
+              <th role="columnheader" scope="col" className="sticky top-0 z-10 w-12 border-b border-line bg-card">
+                <span className="sr-only">{control.name}</span>
+              </th>
+            )}
             {columns.map((column, index) => (
               <th
                 key={index}
@@ -92,7 +102,15 @@ function Grid<Row>({ caption, columns, list, rowKey, rowLink, skeletonRows = 6, 
                 <SkeletonRow key={index} columns={columns} hasCard={card !== undefined} />
               ))
             : rows.map((row) => (
-                <DataRow key={rowKey(row)} row={row} columns={columns} link={rowLink?.(row)} card={card?.(row)} />
+                <DataRow
+                  key={rowKey(row)}
+                  row={row}
+                  columns={columns}
+                  link={rowLink?.(row)}
+                  control={control && (control.of(row) ?? '')}
+                  state={rowState}
+                  card={card?.(row)}
+                />
               ))}
         </tbody>
       </table>
@@ -104,24 +122,32 @@ function DataRow<Row>(props: {
   row: Row
   columns: readonly Column<Row>[]
   link: string | undefined
+  control: ReactNode | undefined
+  state: HistoryState | undefined
   card: ReactNode | undefined
 }) {
-  const { row, columns, link, card } = props
+  const { row, columns, link, control, state, card } = props
   return (
     <tr
       role="row"
-      className={`relative max-md:block max-md:px-5 max-md:py-3 ${link === undefined ? '' : 'hover:bg-hover'}`}
+      className={`relative max-md:block max-md:px-5 max-md:py-3 ${link === undefined ? '' : 'hover:bg-hover'} ${control === undefined ? '' : 'max-md:pl-14'}`}
     >
+      {control !== undefined && <ControlCell>{control}</ControlCell>}
       {card !== undefined && (
         <CardCell>
-          <RowLink to={link} className="block">
+          <RowLink to={link} state={state} className="block">
             {card}
           </RowLink>
         </CardCell>
       )}
       {columns.map((column, index) => (
-        <Cell key={index} column={column} isFirst={index === 0} isWideOnly={card !== undefined}>
-          <RowLink to={index === 0 ? link : undefined} className="font-medium">
+        <Cell
+          key={index}
+          column={column}
+          isFirst={index === 0 && control === undefined}
+          isWideOnly={card !== undefined}
+        >
+          <RowLink to={index === 0 ? link : undefined} state={state} className="font-medium">
             {column.cell(row)}
           </RowLink>
         </Cell>
@@ -130,12 +156,26 @@ function DataRow<Row>(props: {
   )
 }
 
-function RowLink({ to, className, children }: { to: string | undefined; className: string; children: ReactNode }) {
+type RowLinkProps = { to: string | undefined; state: HistoryState | undefined; className: string; children: ReactNode }
+
+function RowLink({ to, state, className, children }: RowLinkProps) {
   if (to === undefined) return children
   return (
-    <Link to={to} className={`${className} after:absolute after:inset-0`}>
+    <Link to={to} {...(state && { state })} className={`${className} after:absolute after:inset-0`}>
       {children}
     </Link>
+  )
+}
+
+/** On a phone beside the card. */
+function ControlCell({ children }: { children: ReactNode }) {
+  return (
+    <td
+      role="cell"
+      className="relative z-10 w-12 pl-5 align-middle max-md:absolute! max-md:top-3.5 max-md:left-5 max-md:p-0"
+    >
+      {children}
+    </td>
   )
 }
 

@@ -5,6 +5,7 @@ import {
   type InputHTMLAttributes,
   type ReactNode,
   type SelectHTMLAttributes,
+  type TextareaHTMLAttributes,
 } from 'react'
 import { isCanceled } from '../../base/api.ts'
 import { useErrorText } from '../../base/error-text.ts'
@@ -195,6 +196,24 @@ export function Input({ label, hint, error, isOptional, className = '', onChange
   )
 }
 
+type TextAreaProps = Described & Controlled<TextareaHTMLAttributes<HTMLTextAreaElement>, string>
+
+export function TextArea({ label, hint, error, isOptional, className = '', onChange, ...rest }: TextAreaProps) {
+  return (
+    <Field label={label} hint={hint} error={error} isOptional={isOptional}>
+      {(wiring) => (
+        <textarea
+          {...wiring}
+          rows={3}
+          {...rest}
+          onChange={(event) => onChange(event.target.value)}
+          className={`${CONTROL} py-2 ${className}`}
+        />
+      )}
+    </Field>
+  )
+}
+
 export function PasswordInput({ label, hint, error, className = '', onChange, ...rest }: InputProps) {
   const [isShown, setShown] = useState(false)
   const t = useTexts()
@@ -232,9 +251,9 @@ export type ChoiceProps = Controlled<SelectHTMLAttributes<HTMLSelectElement>, st
   choices: readonly { value: string; label: string }[]
 }
 
-export function Select({ label, hint, ...rest }: Pick<Described, 'label' | 'hint'> & ChoiceProps) {
+export function Select({ label, hint, error, ...rest }: Pick<Described, 'label' | 'hint' | 'error'> & ChoiceProps) {
   return (
-    <Field label={label} hint={hint}>
+    <Field label={label} hint={hint} error={error}>
       {(wiring) => <BareSelect {...wiring} {...rest} className={`${CONTROL} pr-10`} />}
     </Field>
   )

@@ -1,4 +1,4 @@
-import type { Deposit, DepositHistory } from '../../contract/types.ts'
+import type { Deposit, DepositHistory } from '../contract/types.ts'
 
 type Refunded = Pick<DepositHistory, 'deposit' | 'refunds'>
 

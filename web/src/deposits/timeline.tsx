@@ -1,17 +1,18 @@
 import { Link } from '@tanstack/react-router'
 import { useState, type ReactNode } from 'react'
-import * as icons from '../../ui/icons.tsx'
-import { logTimeText, preciseText } from '../../base/dates.ts'
-import { useFormat } from '../../base/format.ts'
-import { translations, useLanguage } from '../../base/language.ts'
-import type { TimelineEntry } from '../../contract/types.ts'
-import { Button } from '../../ui/button.tsx'
-import { Card } from '../../ui/page.tsx'
-import { useReasonText } from '../../ui/data/delivery-reasons.ts'
-import { TONES, type Tone } from '../../ui/notice.tsx'
-import { deliveryPath, useEventName } from '../developers/webhook-events.ts'
+import * as icons from '../ui/icons.tsx'
+import { logTimeText, preciseText } from '../base/dates.ts'
+import { useFormat } from '../base/format.ts'
+import { translations, useLanguage } from '../base/language.ts'
+import { useMe } from '../base/session.ts'
+import type { TimelineEntry } from '../contract/types.ts'
+import { Button } from '../ui/button.tsx'
+import { Card } from '../ui/page.tsx'
+import { useReasonText } from '../ui/data/delivery-reasons.ts'
+import { useEventName } from '../ui/data/event-names.ts'
+import { TONES, type Tone } from '../ui/notice.tsx'
 
-const useTexts = translations({
+const useOwnTexts = translations({
   title: ['Histórico', 'History'],
   created: (money: string) => [`Criado: ${money}`, `Created: ${money}`],
   paid: {
@@ -82,6 +83,36 @@ const useTexts = translations({
   all: (count: number) => [`Mostrar tudo (${count})`, `Show all (${count})`],
 })
 
+/** Operators read of a charge, and of an account that is not theirs. */
+const useOperatorTexts = translations({
+  created: (money: string) => [`Criada: ${money}`, `Created: ${money}`],
+  paid: {
+    in_time: (money: string) => [`Paga: ${money}`, `Paid: ${money}`],
+    after_expiry: (money: string) => [`Paga depois de vencer: ${money}`, `Paid after it expired: ${money}`],
+    after_cancel: (money: string) => [`Paga depois de cancelada: ${money}`, `Paid after it was canceled: ${money}`],
+  },
+  credited: (money: string) => [`${money} creditados ao saldo da conta`, `${money} credited to the account’s balance`],
+  heldMore: ['Na conta transitória até um operador decidir.', 'In suspense until an operator decides.'],
+  released: {
+    credit: (money: string) => [`${money} creditados ao saldo da conta`, `${money} credited to the account’s balance`],
+    creditElsewhere: (money: string) => [`${money} creditados a outra conta`, `${money} credited to another account`],
+    refund: (money: string) => [`${money} devolvidos ao pagador`, `${money} was refunded to the payer`],
+    write_off: (money: string) => [`Baixa de ${money}`, `${money} was written off`],
+    match: (money: string) => [`${money} aceitos: cobrança concluída`, `${money} accepted: charge completed`],
+  },
+  canceled: ['Cancelada', 'Canceled'],
+  refund_failed: (money: string) => [
+    `Devolução de ${money} falhou; o valor voltou ao saldo da conta`,
+    `Refund of ${money} failed; the amount is back in the account’s balance`,
+  ],
+})
+
+function useTexts() {
+  const own = useOwnTexts()
+  const ofOperators = useOperatorTexts()
+  return useMe().kind === 'operator' ? { ...own, ...ofOperators } : own
+}
+
 /** More entries come from a webhook that failed for days. They are shown on request. */
 const SHOWN = 20
 
@@ -91,9 +122,12 @@ function Code({ children }: { children: string }) {
 
 type Line = { icon: (props: { className?: string }) => ReactNode; tone: Tone; text: ReactNode; more?: ReactNode }
 
-export function Timeline({ entries }: { entries: readonly TimelineEntry[] }) {
+/** Without a `deliveryPath` the reader has no page of a delivery. */
+type Props = { entries: readonly TimelineEntry[]; deliveryPath?: (delivery: Attempt) => string }
+
+export function Timeline({ entries, deliveryPath }: Props) {
   const t = useTexts()
-  const lineOf = useLines(entries)
+  const lineOf = useLines(entries, deliveryPath)
   const [isWhole, setWhole] = useState(false)
   const shown = isWhole || entries.length <= SHOWN + 1 ? entries : entries.slice(0, SHOWN)
   return (
@@ -135,7 +169,7 @@ function Entry({ at, line }: { at: string; line: Line }) {
   )
 }
 
-function useLines(entries: readonly TimelineEntry[]): (entry: TimelineEntry) => Line {
+function useLines(entries: Props['entries'], deliveryPath: Props['deliveryPath']): (entry: TimelineEntry) => Line {
   const t = useTexts()
   const eventName = useEventName()
   const { money } = useFormat()
@@ -192,8 +226,11 @@ function useLines(entries: readonly TimelineEntry[]): (entry: TimelineEntry) => 
         return attemptLine(
           // Numbers the attempts here, because the server starts a new count after a resend.
           { ...entry, number: attempts.filter((one) => isSameDelivery(one, entry)).indexOf(entry) + 1 },
-          t,
-          entry.error && reasonText({ code: entry.errorCode, detail: entry.errorDetail, text: entry.error }),
+          {
+            t,
+            reason: entry.error && reasonText({ code: entry.errorCode, detail: entry.errorDetail, text: entry.error }),
+            path: deliveryPath?.(entry),
+          },
         )
       case 'next_check':
         return { icon: icons.ClockIcon, tone: 'wait', text: t.next_check }
@@ -217,20 +254,24 @@ function isSameDelivery(one: Attempt, other: Attempt): boolean {
 }
 
 function attemptLine(
-  { eventId, webhookId, webhookName, number, status, latencyMs }: Attempt,
-  t: ReturnType<typeof useTexts>,
-  reason: string | null,
+  attempt: Attempt,
+  { t, reason, path }: { t: ReturnType<typeof useTexts>; reason: string | null; path: string | undefined },
 ): Line {
+  const { webhookName, number, status, latencyMs } = attempt
   const isDelivered = reason === null && status !== null && status >= 200 && status < 300
   const outcome = [status === null ? null : `HTTP ${status}`, reason].filter(Boolean).join(': ') || t.noAnswer
+  const text = isDelivered ? t.delivered(webhookName) : t.undelivered(webhookName)
   return {
     icon: icons.WebhookIcon,
     tone: isDelivered ? 'good' : 'bad',
-    text: (
-      <Link to={deliveryPath({ eventId, webhookId })} className="hover:underline">
-        {isDelivered ? t.delivered(webhookName) : t.undelivered(webhookName)}
-      </Link>
-    ),
+    text:
+      path === undefined ? (
+        text
+      ) : (
+        <Link to={path} className="hover:underline">
+          {text}
+        </Link>
+      ),
     more: t.attempt(number, latencyMs, outcome),
   }
 }

@@ -1,12 +1,30 @@
-import { translations } from '../../base/language.ts'
-import type { Deposit, DepositHistory, Refund } from '../../contract/types.ts'
-import { Badge, Status } from '../../ui/badge.tsx'
-import { Card, DetailList } from '../../ui/page.tsx'
-import { Copyable, DateTime, Money } from '../../ui/data/values.tsx'
-import { Table } from '../../ui/data/table.tsx'
+import { translations } from '../base/language.ts'
+import { useMe } from '../base/session.ts'
+import type { Deposit, DepositHistory, Refund } from '../contract/types.ts'
+import { Badge, Status } from '../ui/badge.tsx'
+import { Card, DetailList } from '../ui/page.tsx'
+import { Copyable, DateTime, Money } from '../ui/data/values.tsx'
+import { Table } from '../ui/data/table.tsx'
 import { isPayable } from './deposit-amounts.ts'
 
-const useTexts = translations({
+/** Operators read of a charge, and of a shop that is not theirs. */
+const useOperatorTexts = translations({
+  externalId: ['Referência da loja', 'Reference of the shop'],
+  metadata: ['Dados da loja', 'Data of the shop'],
+  created: ['Criada', 'Created'],
+  paid: ['Paga', 'Paid'],
+  late: {
+    after_expiry: ['com atraso', 'late'],
+    after_cancel: ['depois de cancelada', 'after it was canceled'],
+  },
+  makers: {
+    account: ['Titular da conta', 'Account holder'],
+    operator: ['Equipe do guiche', 'guiche team'],
+    provider: ['Provedor de pagamento', 'Payment provider'],
+  },
+})
+
+const useOwnTexts = translations({
   amounts: ['Valores', 'Amounts'],
   value: ['Valor', 'Amount'],
   asked: ['Valor cobrado', 'Requested amount'],
@@ -36,6 +54,7 @@ const useTexts = translations({
   },
   copy: (what: string) => [`Copiar ${what}`, `Copy ${what}`],
   link: ['Link', 'Link'],
+  returnUrl: ['Volta para', 'Leads back to'],
   refunds: ['Devoluções', 'Refunds'],
   status: ['Situação', 'Status'],
   reason: ['Motivo', 'Reason'],
@@ -47,6 +66,12 @@ const useTexts = translations({
     provider: ['Provedor de pagamento', 'Payment provider'],
   },
 })
+
+function useTexts() {
+  const own = useOwnTexts()
+  const ofOperators = useOperatorTexts()
+  return useMe().kind === 'operator' ? { ...own, ...ofOperators } : own
+}
 
 export function Amounts({ deposit, refunds }: { deposit: Deposit; refunds: readonly Refund[] }) {
   const t = useTexts()
@@ -95,10 +120,11 @@ export function Amounts({ deposit, refunds }: { deposit: Deposit; refunds: reado
   )
 }
 
-export function DepositDetails({ history: { deposit, timeline } }: { history: DepositHistory }) {
+export function DepositDetails({ history }: { history: Pick<DepositHistory, 'deposit' | 'timeline'> }) {
   const t = useTexts()
+  const { deposit, timeline } = history
   const timing = timeline.find((entry) => entry.kind === 'paid')?.timing
-  const { description, status, paidAt, externalId, metadata, endToEndId, paymentLinkUrl } = deposit
+  const { description, status, paidAt, externalId, metadata, endToEndId, paymentLinkUrl, returnUrl } = deposit
   const data = Object.entries(metadata ?? {})
   const copyable = (name: string, text: string | null) => ({
     name,
@@ -126,7 +152,11 @@ export function DepositDetails({ history: { deposit, timeline } }: { history: De
           copyable(t.endToEndId, endToEndId),
           copyable(t.externalId, externalId),
           copyable(t.link, paymentLinkUrl),
-          { name: t.metadata, value: data.length > 0 ? <Metadata entries={data} /> : null },
+          copyable(t.returnUrl, returnUrl),
+          {
+            name: t.metadata,
+            value: data.length > 0 ? <Metadata entries={data} /> : null,
+          },
         ]}
       />
     </Card>

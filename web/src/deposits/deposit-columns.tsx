@@ -1,10 +1,12 @@
-import { translations } from '../../base/language.ts'
-import type { Deposit } from '../../contract/types.ts'
-import { Badge, Status } from '../../ui/badge.tsx'
-import { CardLines, type Column } from '../../ui/data/table.tsx'
-import { DateTime, Money } from '../../ui/data/values.tsx'
+import type { ReactNode } from 'react'
+import { translations } from '../base/language.ts'
+import { useMe } from '../base/session.ts'
+import type { Deposit } from '../contract/types.ts'
+import { Badge, ChargeStatus, Status } from '../ui/badge.tsx'
+import { CardLines, type Column } from '../ui/data/table.tsx'
+import { DateTime, Money } from '../ui/data/values.tsx'
 
-const useTexts = translations({
+const useOwnTexts = translations({
   value: ['Valor', 'Amount'],
   status: ['Situação', 'Status'],
   about: ['Descrição', 'Description'],
@@ -17,12 +19,38 @@ const useTexts = translations({
   kept: ['Outro valor recebido', 'Different amount received'],
 })
 
-export function useDepositColumns(): Column<Deposit>[] {
+/** Operators read of a charge, which is feminine in Portuguese. */
+const useOperatorTexts = translations({
+  created: ['Criada em', 'Created'],
+  paid: ['Paga em', 'Paid'],
+  refunded: ['Devolvida', 'Refunded'],
+  partly: ['Devolvida em parte', 'Partially refunded'],
+})
+
+function useTexts() {
+  const own = useOwnTexts()
+  const ofOperators = useOperatorTexts()
+  return useMe().kind === 'operator' ? { ...own, ...ofOperators } : own
+}
+
+/** A line below the description, where a column of its own would not fit. */
+type Below<Row> = { header: string; cell: (row: Row) => ReactNode }
+
+export function useDepositColumns<Row extends Deposit>(below?: Below<Row>): Column<Row>[] {
   const t = useTexts()
   return [
     { header: t.value, width: 'w-36', cell: (deposit) => <Money cents={deposit.value} /> },
     { header: t.status, cell: (deposit) => <DepositStatus deposit={deposit} /> },
-    { header: t.about, width: 'w-[30%]', cell: (deposit) => <About deposit={deposit} /> },
+    {
+      header: below ? `${t.about} · ${below.header}` : t.about,
+      width: 'w-[30%]',
+      cell: (deposit) => (
+        <>
+          <About deposit={deposit} />
+          {below?.cell(deposit)}
+        </>
+      ),
+    },
     { header: t.created, cell: ({ createdAt }) => <DateTime at={createdAt} /> },
     {
       header: t.paid,
@@ -53,9 +81,10 @@ export function depositCard(deposit: Deposit) {
 export function DepositStatus({ deposit }: { deposit: Deposit }) {
   const t = useTexts()
   const { status, refundedValue, heldValue, keptValue, value } = deposit
+  const isOperator = useMe().kind === 'operator'
   return (
     <span className="inline-flex flex-wrap gap-1.5">
-      <Status status={status} />
+      {isOperator ? <ChargeStatus status={status} /> : <Status status={status} />}
       {heldValue > 0 && <Badge tone="wait">{t.held}</Badge>}
       {heldValue === 0 && keptValue > 0 && status !== 'COMPLETED' && <Badge>{t.kept}</Badge>}
       {refundedValue > 0 && <Badge>{refundedValue >= value ? t.refunded : t.partly}</Badge>}
