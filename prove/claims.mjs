@@ -10,14 +10,17 @@ import { openBank } from './money/bank.mjs'
 import { openBooks } from './money/books.mjs'
 import { makeService } from './money/service.mjs'
 
-/** `prove` gets the bank, the service (not started), its home, `openBooks`, and `note(claim, text)` for a breach. */
+/**
+ * `prove` gets the bank, the service (not started), its home, the clock of both, `openBooks`, and `note(claim, text)`
+ * for a breach.
+ */
 export async function proveClaims({ name, claims, prove, env, withinMs, dist: given }) {
   if (!given) await ensureBuilt()
   const dist = resolve(given ?? join(root, 'server/dist'))
   const home = mkdtempSync(join(tmpdir(), `guiche-prove-${name}-`))
   // If we are root, PostgreSQL runs as another user, who must be able to enter this directory.
   chmodSync(home, 0o755)
-  const clock = { laterMs: 0, now: () => new Date() }
+  const clock = { laterMs: 0, now: () => new Date(Date.now() + clock.laterMs) }
   const breaches = []
   let bank
   let service
@@ -44,6 +47,7 @@ export async function proveClaims({ name, claims, prove, env, withinMs, dist: gi
       bank,
       service,
       home,
+      clock,
       note: (claim, text) => void breaches.push({ claim, text }),
       openBooks: async () => (books = await openBooks({ dist, home })),
     })

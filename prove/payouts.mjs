@@ -230,6 +230,10 @@ async function judge() {
   const left = FUNDED_CENTS - paidCents
   if (json.balance !== left || json.available !== left || json.reserved !== 0)
     note('sums', `${JSON.stringify(json)}, and ${left} cents are left`)
+  const body = { value: left + 1 }
+  const { status, headers } = await api(account, 'POST', '/api/payouts', { body, key: 'one cent more than there is' })
+  if (headers.get('guiche-error') !== 'balance_too_small')
+    note('never', `one cent more than is left was answered with ${status}`)
   await service.stop()
   const audit = await service.command('audit', '--json')
   if (audit.code !== 0) note('audit', `it exited with ${audit.code}: ${audit.stdout} ${audit.stderr}`.slice(0, 2_000))

@@ -1,16 +1,20 @@
 import { expect, test } from 'vitest'
 import { query } from '../src/db/tx.ts'
-import { queryDeposit } from '../src/domain/deposits/query-deposit.ts'
-import { makeNumberingMemory, numberPending } from '../src/domain/history/number-pending.ts'
-import { followHistory } from '../src/domain/notices/follow-history.ts'
+import { eraseAccount } from '../src/domain/accounts/erase-account.ts'
 import { listNotices, markSeen, writeChoices } from '../src/domain/notices/list-notices.ts'
+import {
+  isTrouble,
+  NOTICE_KIND_NAMES,
+  NOTICE_LANGUAGES,
+  noticeText,
+  type NoticeKind,
+} from '../src/domain/notices/notice-kinds.ts'
 import { listExceptions } from '../src/domain/refunds/exceptions.ts'
 import { resolveException } from '../src/domain/refunds/resolve-exception.ts'
-import { tell } from '../src/workers/tell.ts'
+import { begin, bell, follow, MINUTE_MS, readerOf, underpaid, untilSent, userOf } from './notice-steps.ts'
 import { OPERATOR } from './refund-steps.ts'
-import { world, type TestAccount, type World } from './world.ts'
-
-const MINUTE_MS = 60_000
+import { recordStatements } from './statements.ts'
+import type { TestAccount, World } from './world.ts'
 
 test('held money is told once when it arrives and once when it is decided', async () => {
   const w = await begin()
@@ -72,7 +76,11 @@ test('a mail server that refuses is asked again, and the e-mail keeps its id', a
 test('what a person does not want by e-mail is in the bell all the same', async () => {
   const w = await begin()
   const account = await w.account()
-  await writeChoices(w.ctx, await userOf(w, account), { off: ['money_held'], language: 'en' })
+  await writeChoices(w.ctx, await userOf(w, account), {
+    off: ['money_held'],
+    language: 'en',
+    emailLanguage: 'dashboard',
+  })
   await underpaid(w, account)
   await untilSent(w)
   expect(w.letters).toEqual([])
@@ -112,66 +120,138 @@ test('what has been seen is not counted', async () => {
   expect(await page()).toMatchObject({ unseen: 1, notices: [{ isSeen: false }, { isSeen: true }] })
 })
 
-test('two processes that follow at once tell each event once', async () => {
+test('e-mails are in the language of the dashboard, unless the person chose another for them', async () => {
   const w = await begin()
   const account = await w.account()
-  for (let count = 0; count < 5; count++) await underpaid(w, account)
-  await number(w)
-  const ends = await Promise.all([followHistory(w.ctx), followHistory(w.ctx), followHistory(w.ctx)])
-  expect(ends).toContain('done')
+  const reader = await readerOf(w, account)
+  const subjects = async () => {
+    await underpaid(w, account)
+    await untilSent(w)
+    w.clock.advance(60 * MINUTE_MS)
+    return w.letters.splice(0).map(({ subject }) => subject)
+  }
+  const seenIn = (language: 'pt-BR' | 'en') => listNotices(w.ctx, reader, { limit: 1, language })
+  await seenIn('en')
+  expect(await subjects()).toEqual(['guiche: Payments under review'])
+  await seenIn('pt-BR')
+  expect(await subjects()).toEqual(['guiche: Pagamentos em análise'])
+  await writeChoices(w.ctx, reader.userId, { off: [], language: 'pt-BR', emailLanguage: 'en' })
+  await seenIn('pt-BR')
+  expect(await subjects()).toEqual(['guiche: Payments under review'])
+})
+
+test('what was told while a kind was off is not sent when it is on again', async () => {
+  const w = await begin()
+  const account = await w.account()
+  const userId = await userOf(w, account)
+  const choose = (off: NoticeKind[]) =>
+    writeChoices(w.ctx, userId, { off, language: 'pt-BR', emailLanguage: 'dashboard' })
+  await underpaid(w, account)
+  await untilSent(w)
+  w.clock.advance(60 * MINUTE_MS)
+  await choose(['money_held'])
+  for (let count = 0; count < 3; count++) await underpaid(w, account)
+  await untilSent(w)
+  await choose([])
+  await underpaid(w, account)
+  await untilSent(w)
+  expect(w.letters.map(({ subject }) => subject)).toEqual(Array(2).fill('guiche: Pagamentos em análise'))
+})
+
+test('the number of a notice is never given again, although an erased account takes its notices along', async () => {
+  const w = await begin()
+  const [account, other] = [await w.account(), await w.account()]
+  await underpaid(w, other)
   await follow(w)
-  expect(await bell(w, account)).toHaveLength(5)
+  const session = await w.session(account)
+  await session.ask('POST', '/dashboard/api/keys', { name: 'Caixa', scopes: ['deposits:read'] })
+  await follow(w)
+  expect(await bell(w, account)).toHaveLength(1)
+  await query(w.pool, `update accounts set suspended_at = $1, suspended_reason = 'closed' where id = $2`, [
+    w.clock.now(),
+    account.accountId,
+  ])
+  w.clock.advance(2 * MINUTE_MS)
+  expect(await eraseAccount(w.ctx, OPERATOR, { accountId: account.accountId }, 'she asked')).toHaveProperty('sessions')
+  await untilSent(w)
+  w.clock.advance(60 * MINUTE_MS)
+  await underpaid(w, other)
+  await untilSent(w)
+  expect(w.letters.map(({ to }) => to)).toEqual([other.email, other.email])
+  expect(await query(w.pool, 'select number from notices where account_id is not null order by number')).toEqual([
+    { number: 1 },
+    { number: 4 },
+  ])
+})
+
+test('the bell of an account with few notices does not read through those of the others', async () => {
+  const w = await begin({ isDirect: true })
+  const account = await w.account()
+  await underpaid(w, account)
+  await follow(w)
+  await query(
+    w.pool,
+    `insert into notices (number, account_id, kind, subject, data, what, happened_at, told_at)
+     select 1000 + n, $1, 'money_held', n::text, '{}', 'news', $2, $2 from generate_series(1, 20000) n`,
+    [(await w.account()).accountId, w.clock.now()],
+  )
+  await query(w.pool, 'analyze notices')
+  const statements = await recordStatements(w.pool, () => bell(w, account))
+  const reading = statements.filter(({ text }) => text.includes('from notices'))
+  expect(reading).toHaveLength(2)
+  for (const { text, values } of reading) {
+    const plan = await query<{ 'QUERY PLAN': string }>(w.pool, `explain (analyze) ${text}`, values)
+    expect(plan.map((line) => line['QUERY PLAN']).join('\n')).not.toMatch(/Removed by Filter: \d\d|Seq Scan on notices/)
+  }
+})
+
+test('a trouble that is over when its e-mail is sent is not called open in it', async () => {
+  const w = await begin()
+  await underpaid(w, await w.account())
+  await follow(w)
+  await resolveNewest(w)
+  await untilSent(w)
+  expect(w.letters[0]!.text).toContain('Chegaram R$ 90,00')
+  expect(w.letters[0]!.text).not.toContain('em aberto')
+})
+
+const SAMPLE = {
+  receivedValue: 9000,
+  refundValue: 9000,
+  value: 9000,
+  amountCents: 9000,
+  externalId: 'pedido-7',
+  paymentLinkId: 'k3v9',
+  name: 'Loja',
+  reference: 'E7',
+  reason: 'conta encerrada',
+  prefix: 'gk-a1',
+  network: '203.0.113.0/24',
+  provider: 'banco',
+  day: '2026-03-02',
+  count: 1,
+  lastAt: '2026-03-02T12:00:00+00:00',
+  hours: 36,
+  exceptionId: 'x',
+}
+
+test('each notice reads as a sentence in both languages, without a code, a raw date or a gap', () => {
+  for (const language of NOTICE_LANGUAGES)
+    for (const kind of NOTICE_KIND_NAMES)
+      for (const what of isTrouble(kind) ? (['began', 'ended'] as const) : (['news'] as const)) {
+        const said = noticeText({ kind, what, data: SAMPLE }, language)
+        expect(said, `${kind} ${what}`).toMatch(/^[A-Z].*\.$/)
+        expect(said, `${kind} ${what}`).not.toMatch(
+          /undefined|null|NaN|Invalid|[a-z]_[a-z]|\d{4}-\d\d-\d\d| {2}| 1 (places|pontos)/,
+        )
+      }
 })
 
 // ---- Steps ----
 
-/** What was told before is passed. */
-async function begin(): Promise<World> {
-  const w = await world()
-  await follow(w)
-  return w
-}
-
-async function number(w: World): Promise<void> {
-  const memory = makeNumberingMemory()
-  while ((await numberPending(w.ctx, memory)) !== 'idle');
-}
-
-async function follow(w: World): Promise<void> {
-  await number(w)
-  await tell(w.ctx)
-}
-
-/** Longer than notices are gathered. */
-async function untilSent(w: World): Promise<void> {
-  await follow(w)
-  w.clock.advance(11_000)
-  while ((await tell(w.ctx)) === 'more');
-}
-
-async function underpaid(w: World, account: TestAccount): Promise<void> {
-  const charge = await w.deposit(account, { valueCents: 100_00 })
-  await w.sandbox.pay({ emv: charge.emv, amountCents: 90_00 })
-  await queryDeposit(w.ctx, account.accountId, charge.paymentLinkId)
-}
-
 async function resolveNewest(w: World): Promise<void> {
   const { exceptions } = await listExceptions(w.ctx, { state: 'open', limit: 1 })
   await resolveException(w.ctx, OPERATOR, exceptions[0]!.id, { how: 'write_off' }, 'the payer does not answer')
-}
-
-async function userOf(w: World, { accountId }: TestAccount): Promise<string> {
-  const [row] = await query<{ user_id: string }>(w.pool, 'select user_id from accounts where id = $1', [accountId])
-  return row!.user_id
-}
-
-async function readerOf(w: World, account: TestAccount) {
-  return { userId: await userOf(w, account), accountId: account.accountId, may: () => true }
-}
-
-async function bell(w: World, account: TestAccount) {
-  const { notices } = await listNotices(w.ctx, await readerOf(w, account), { limit: 20, language: 'pt-BR' })
-  return notices.map(({ kind, what, text }) => ({ kind, what, text }))
 }
 
 async function addWebhook(w: World, account: TestAccount): Promise<void> {

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Command } from 'commander'
 import { OperatorError } from '../base/operator-error.ts'
 import type { Config } from '../config/config.ts'
+import { readNewestBackup } from '../domain/core/backups.ts'
 import { clockText } from '../db/clock.ts'
 import { DISK_FULL, explainDatabase, LACKS_PERMISSION, sqlState } from '../db/failure.ts'
 import { readRunning, SERVICE_ROLES, type Running } from '../db/presence.ts'
@@ -46,7 +47,7 @@ function readConfig(terminal: Terminal): Config | Finding {
 async function examineContext(config: Config, terminal: Terminal, known: Finding[]): Promise<Finding[]> {
   const findings: Finding[] = []
   const work = async (ctx: Context) => {
-    findings.push(...(await examineDatabase(config, ctx)))
+    findings.push(...(await examineDatabase(config, ctx)), ...(await examineBackups(config, ctx)))
     const running = await readRunning(ctx.pool)
     findings.push(...examineProcesses(running), ...examineProxy(running), ...examinePurge(running))
     for (const provider of ctx.providers)
@@ -112,6 +113,23 @@ async function examineDatabase(config: Config, ctx: Context): Promise<Finding[]>
       )
     }),
   ]
+}
+
+const HOUR_MS = 3_600_000
+
+async function examineBackups({ settings, databaseUrl }: Config, ctx: Context): Promise<Finding[]> {
+  const { maxHours, isExpected } = settings.backups
+  const newest = await readNewestBackup(ctx)
+  if (!newest) {
+    const how = databaseUrl ? 'record each with guiche backup --record <place>' : 'run guiche backup <directory>'
+    const finding = isExpected ? wrong : warning
+    const isAsked = maxHours > 0 && (isExpected || settings.mode === 'live')
+    return isAsked ? [finding('backup', `none was ever recorded: ${how}`)] : []
+  }
+  const { endedAt, place } = newest
+  const text = `the newest ended at ${endedAt.toISOString()}, in ${place}`
+  const isOld = maxHours > 0 && ctx.now().getTime() - endedAt.getTime() > maxHours * HOUR_MS
+  return [isOld ? wrong('backup', `${text}, and one was expected within ${maxHours} hours`) : fine('backup', text)]
 }
 
 /** None is fine: developers run this while the service is stopped. */

@@ -4,6 +4,7 @@ import type { Core } from '../core/core.ts'
 import { cursorNumber, page } from '../core/cursor.ts'
 import {
   NOTICE_KIND_NAMES,
+  NOTICE_LANGUAGES,
   noticeFacts,
   noticeText,
   type NoticeData,
@@ -11,6 +12,7 @@ import {
   type NoticeLanguage,
   type What,
 } from './notice-kinds.ts'
+import { LAST_NUMBER } from './tell-notices.ts'
 
 /** Who reads: a person as a member of an account, or as an operator. */
 export type NoticeReader = { userId: string; accountId: string | null; may: (to: string) => boolean }
@@ -31,7 +33,18 @@ type Row = Omit<ListedNotice, 'text' | 'path'> & { data: NoticeData; isOver: boo
 // What the bell counts up to.
 const MAX_UNSEEN = 99
 
-const OF_READER = `(n.user_id = $2 or n.user_id is null and n.account_id is not distinct from $1::uuid) and n.kind = any($3)`
+/**
+ * In SQL, the newest notices of a reader, $1 to $3. Those of the account and of the person are read by an index each:
+ * an account with few notices must not read through those of all others.
+ */
+function newestOf({ accountId }: NoticeReader, where: string, limit: string): string {
+  const ofAccount = accountId === null ? 'n.account_id is null and $1::uuid is null' : 'n.account_id = $1'
+  const one = (whose: string) =>
+    `(select * from notices n where ${whose} and n.kind = any($3) and ${where} order by n.number desc limit ${limit})`
+  return `${one(`${ofAccount} and n.user_id is null`)} union all ${one('n.user_id = $2')}
+    order by number desc limit ${limit}`
+}
+
 const SEEN = `coalesce((select position from followers where name = 'bell ' || $2::uuid), 0)`
 
 export async function listNotices(
@@ -43,16 +56,17 @@ export async function listNotices(
   const rows = await query<Row>(
     core.pool,
     `select n.number, n.kind, n.what, n.over_at is not null as "isOver", n.data, n.happened_at as "happenedAt", n.number <= ${SEEN} as "isSeen"
-     from notices n where ${OF_READER} and n.number < $4 order by n.number desc limit $5`,
+     from (${newestOf(reader, 'n.number < $4', '$5')}) n order by n.number desc`,
     [...of, cursorNumber(cursor), limit + 1],
   )
-  const { unseen } = await queryOne<{ unseen: number }>(
+  const { unseen, emailLanguage } = await queryOne<{ unseen: number; emailLanguage: NoticeLanguage | null }>(
     core.pool,
-    `select count(*) as unseen from (
-       select from notices n where ${OF_READER} and n.number > ${SEEN} order by n.number desc limit ${MAX_UNSEEN}
-     ) u`,
-    of,
+    `select (select count(*) from (${newestOf(reader, `n.number > ${SEEN}`, String(MAX_UNSEEN))}) n) as unseen,
+       (select case when follows_dashboard then language else $4 end from notice_people where user_id = $2) as "emailLanguage"`,
+    [...of, language],
   )
+  // Only when it has changed: the bell asks every half minute.
+  if (emailLanguage !== language) await keepLanguage(core, reader.userId, language)
   const { items, nextCursor } = page(rows, limit, ({ number }) => String(number))
   const notices = items.map(({ data, isOver, ...notice }) => ({
     ...notice,
@@ -69,7 +83,7 @@ export async function markSeen(core: Core, userId: string, number: number): Prom
   await query(
     core.pool,
     `insert into followers as f (name, position, moved_at)
-     select 'bell ' || $1::uuid, least($2, coalesce((select max(number) from notices), 0)), $3
+     select 'bell ' || $1::uuid, least($2, ${LAST_NUMBER}), $3
      on conflict (name) do update set position = greatest(f.position, excluded.position), moved_at = excluded.moved_at`,
     [userId, number, core.now()],
   )
@@ -77,39 +91,57 @@ export async function markSeen(core: Core, userId: string, number: number): Prom
 
 // ---- What a person wants by e-mail ----
 
+/** dashboard: the one in which the person reads the dashboard. */
+export const EMAIL_LANGUAGES = ['dashboard', ...NOTICE_LANGUAGES] as const
+type EmailLanguage = (typeof EMAIL_LANGUAGES)[number]
+
 export type NoticeChoice = { kind: NoticeKind; name: string; byEmail: boolean }
 
-export async function readChoices(core: Core, reader: NoticeReader, language: NoticeLanguage): Promise<NoticeChoice[]> {
-  const rows = await query<{ kind: string }>(core.pool, 'select kind from notice_choices where user_id = $1', [
-    reader.userId,
-  ])
-  const off = new Set(rows.map(({ kind }) => kind))
-  return readableKinds(reader).map((kind) => ({
+export async function readChoices(
+  core: Core,
+  reader: NoticeReader,
+  language: NoticeLanguage,
+): Promise<{ choices: NoticeChoice[]; emailLanguage: EmailLanguage }> {
+  const { off, emailLanguage } = await queryOne<{ off: string[]; emailLanguage: NoticeLanguage | null }>(
+    core.pool,
+    `select array(select kind from notice_choices where user_id = $1) as off,
+       (select language from notice_people where user_id = $1 and not follows_dashboard) as "emailLanguage"`,
+    [reader.userId],
+  )
+  const choices = readableKinds(reader).map((kind) => ({
     kind,
     name: noticeFacts(kind).name[language],
-    byEmail: !off.has(kind),
+    byEmail: !off.includes(kind),
   }))
+  return { choices, emailLanguage: emailLanguage ?? 'dashboard' }
 }
 
-/** Of e-mails, until the person chooses another. Spanish readers get Portuguese, as in the dashboard. */
+/**
+ * The language in which the person reads the dashboard is that of e-mails too, unless another was chosen for them.
+ * Spanish readers get Portuguese, as in the dashboard.
+ */
 export async function keepLanguage(core: Core, userId: string, language: string): Promise<void> {
-  await query(core.pool, 'insert into notice_people (user_id, language) values ($1, $2) on conflict do nothing', [
-    userId,
-    language === 'en' ? 'en' : 'pt-BR',
-  ])
+  await query(
+    core.pool,
+    `insert into notice_people as p (user_id, language) values ($1, $2)
+     on conflict (user_id) do update set language = excluded.language
+     where p.follows_dashboard and p.language <> excluded.language`,
+    [userId, language === 'en' ? 'en' : 'pt-BR'],
+  )
 }
 
-/** `language` is that of the e-mails from now on. */
+/** `language` is that of the dashboard. */
 export async function writeChoices(
   core: Core,
   userId: string,
-  { off, language }: { off: NoticeKind[]; language: NoticeLanguage },
+  { off, language, emailLanguage }: { off: NoticeKind[]; language: NoticeLanguage; emailLanguage: EmailLanguage },
 ): Promise<void> {
+  const follows = emailLanguage === 'dashboard'
   await transact(core.pool, async (tx) => {
     await tx.run(
-      `insert into notice_people (user_id, language) values ($1, $2)
-       on conflict (user_id) do update set language = excluded.language`,
-      [userId, language],
+      `insert into notice_people (user_id, language, follows_dashboard) values ($1, $2, $3)
+       on conflict (user_id) do update set language = excluded.language, follows_dashboard = excluded.follows_dashboard`,
+      [userId, follows ? language : emailLanguage, follows],
     )
     await tx.run('delete from notice_choices where user_id = $1', [userId])
     await insertRows(tx, 'notice_choices', off, { user_id: ['uuid', () => userId], kind: ['text', (kind) => kind] })
@@ -136,7 +168,7 @@ export async function purgeNotices(core: Core): Promise<'more' | 'idle'> {
     const deleted = await tx.run(
       `delete from notices where number in (
          select number from notices
-         where told_at < $1 and (what <> 'began' or over_at is not null) and number < (select max(number) from notices)
+         where told_at < $1 and (what <> 'began' or over_at is not null)
          order by number limit $2 for update skip locked
        )`,
       [before, PURGE_LIMIT],

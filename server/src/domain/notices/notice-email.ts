@@ -1,5 +1,6 @@
-import { html, htmlText } from '../../base/html.ts'
+import { html, htmlText, verbatim } from '../../base/html.ts'
 import {
+  momentText,
   noticeFacts,
   noticeText,
   type NoticeData,
@@ -8,7 +9,14 @@ import {
   type What,
 } from './notice-kinds.ts'
 
-export type TellableNotice = { number: number; kind: NoticeKind; what: What; data: NoticeData; happenedAt: Date }
+export type TellableNotice = {
+  number: number
+  kind: NoticeKind
+  what: What
+  isOver: boolean
+  data: NoticeData
+  happenedAt: Date
+}
 
 type Mail = {
   publicUrl: string
@@ -27,8 +35,8 @@ export function noticeEmail({ publicUrl, language, listed, count }: Mail): {
   const words = WORDS[language]
   const lines = listed.map((notice) => ({
     text: noticeText(notice, language),
-    mark: words[notice.what],
-    at: momentText(language, notice.happenedAt),
+    mark: words[notice.isOver ? 'ended' : notice.what],
+    at: momentText(notice.happenedAt, language),
     link: publicUrl + noticeFacts(notice.kind).path(notice.data),
   }))
   const more = count - listed.length
@@ -37,20 +45,28 @@ export function noticeEmail({ publicUrl, language, listed, count }: Mail): {
   const title = count === 1 ? noticeFacts(listed[0]!.kind).name[language] : words.several(count)
   const page = html`<!doctype html>
     <html lang="${language}">
-      <body style="margin:0;padding:24px;font-family:system-ui,sans-serif;color:#1a1d21;background:#ffffff">
-        <h1 style="font-size:18px;margin:0 0 16px">${title}</h1>
-        ${lines.map(
-          (line) =>
-            html`<p style="margin:0 0 16px;line-height:1.5">
-              <small style="color:#5b6470">${line.at} · ${line.mark}</small><br />
-              ${line.text}<br />
-              <a href="${line.link}">${words.show}</a>
-            </p>`,
-        )}
-        ${rest && html`<p style="margin:0 0 16px">${rest} <a href="${publicUrl}/">${words.all}</a></p>`}
-        <p style="margin:24px 0 0;color:#5b6470;font-size:13px">
-          ${words.why} <a href="${settings}">${words.choose}</a>
-        </p>
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <title>${title}</title>
+        ${STYLE}
+      </head>
+      <body>
+        <main>
+          <h1>${title}</h1>
+          ${lines.map(
+            (line) =>
+              html`<p>
+                <small>${line.at} · ${line.mark}</small><br />
+                ${line.text}<br />
+                <a href="${line.link}">${words.show}</a>
+              </p>`,
+          )}
+          ${rest && html`<p>${rest} <a href="${publicUrl}/">${words.all}</a></p>`}
+          <p>
+            <small>${words.why} <a href="${settings}">${words.choose}</a></small>
+          </p>
+        </main>
       </body>
     </html>`
   const text = [
@@ -61,6 +77,21 @@ export function noticeEmail({ publicUrl, language, listed, count }: Mail): {
   ].join('\n\n')
   return { subject: `guiche: ${title}`, text: `${text}\n`, html: htmlText(page) }
 }
+
+// Mail programs that drop it show the same text in their own colours.
+const STYLE = verbatim(`<style>
+:root { color-scheme: light dark }
+body { max-width: 600px; margin: 0 auto; padding: 24px; font: 16px/1.5 system-ui, sans-serif; color: #1a1d21; background: #ffffff }
+h1 { font-size: 18px; margin: 0 0 16px }
+p { margin: 0 0 16px; overflow-wrap: anywhere }
+small { font-size: 13px; color: #5b6470 }
+a { color: #0b63c5 }
+@media (prefers-color-scheme: dark) {
+  body { color: #e7e9ec; background: #16191d }
+  small { color: #a3acb6 }
+  a { color: #7ab7ff }
+}
+</style>`)
 
 const WORDS = {
   'pt-BR': {
@@ -85,18 +116,4 @@ const WORDS = {
     why: 'You get these notices because you have access to guiche, at most one e-mail an hour.',
     choose: 'Choose what you get',
   },
-}
-
-const FORMATS: Record<NoticeLanguage, Intl.DateTimeFormat> = {
-  'pt-BR': momentFormat('pt-BR'),
-  en: momentFormat('en-US'),
-}
-
-function momentFormat(locale: string): Intl.DateTimeFormat {
-  return new Intl.DateTimeFormat(locale, { timeZone: 'America/Sao_Paulo', dateStyle: 'short', timeStyle: 'short' })
-}
-
-/** In Brasília time, as everywhere on the pages. */
-function momentText(language: NoticeLanguage, at: Date): string {
-  return FORMATS[language].format(at)
 }

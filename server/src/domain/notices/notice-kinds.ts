@@ -69,7 +69,7 @@ export const NOTICE_KINDS = {
       language === 'en'
         ? `The webhook “${text(data.name)}” no longer fails.`
         : `O webhook “${text(data.name)}” não está mais falhando.`,
-    path: () => '/developers/webhooks',
+    path: (data) => `/developers/webhooks/${text(data.webhookId)}`,
   },
   webhook_disabled: {
     to: 'webhooks:read',
@@ -82,7 +82,7 @@ export const NOTICE_KINDS = {
       language === 'en'
         ? `The webhook “${text(data.name)}” is no longer disabled.`
         : `O webhook “${text(data.name)}” não está mais desativado.`,
-    path: () => '/developers/webhooks',
+    path: (data) => `/developers/webhooks/${text(data.webhookId)}`,
   },
   payout_paid: {
     to: 'payouts:read',
@@ -112,7 +112,7 @@ export const NOTICE_KINDS = {
       language === 'en'
         ? `An API key that begins with ${text(data.prefix)} was made for your account. If nobody of you made it, revoke it.`
         : `Uma chave de API que começa com ${text(data.prefix)} foi criada para a sua conta. Se ninguém de vocês a criou, revogue-a.`,
-    path: () => '/developers/keys',
+    path: () => '/developers',
   },
   new_sign_in: {
     to: 'person',
@@ -154,13 +154,36 @@ export const NOTICE_KINDS = {
     name: { 'pt-BR': 'Fechamentos com diferenças', en: 'Closings with differences' },
     began: (data, language) =>
       language === 'en'
-        ? `The closing of ${text(data.day)} differs from the list of ${text(data.provider)} in ${text(data.count)} places.`
-        : `O fechamento de ${text(data.day)} difere da lista de ${text(data.provider)} em ${text(data.count)} pontos.`,
+        ? `The closing of ${dayText(data.day, language)} differs from the list of ${text(data.provider)} in ${data.count === 1 ? 'one place' : `${text(data.count)} places`}.`
+        : `O fechamento de ${dayText(data.day, language)} difere da lista de ${text(data.provider)} em ${data.count === 1 ? 'um ponto' : `${text(data.count)} pontos`}.`,
     ended: (data, language) =>
       language === 'en'
-        ? `The closing of ${text(data.day)} agrees with the list of ${text(data.provider)} now.`
-        : `O fechamento de ${text(data.day)} agora confere com a lista de ${text(data.provider)}.`,
+        ? `The closing of ${dayText(data.day, language)} agrees with the list of ${text(data.provider)} now.`
+        : `O fechamento de ${dayText(data.day, language)} agora confere com a lista de ${text(data.provider)}.`,
     path: ({ day }) => `/operator/reconciliation/${text(day)}`,
+  },
+  certificate_ends: {
+    to: 'operators',
+    name: { 'pt-BR': 'Certificados que vencem', en: 'Certificates that expire' },
+    began: (data, language) =>
+      language === 'en'
+        ? `The certificate by which the provider ${text(data.provider)} knows guiche expires on ${dayText(data.day, language)}. After that no call to it works. Get a new one from the bank.`
+        : `O certificado pelo qual o provedor ${text(data.provider)} reconhece o guiche vence em ${dayText(data.day, language)}. Depois disso nenhuma chamada a ele funciona. Peça um novo ao banco.`,
+    ended: (data, language) =>
+      language === 'en'
+        ? `The certificate for the provider ${text(data.provider)} that expires on ${dayText(data.day, language)} was replaced.`
+        : `O certificado do provedor ${text(data.provider)} que vence em ${dayText(data.day, language)} foi substituído.`,
+    path: () => '/operator/providers',
+  },
+  backup_old: {
+    to: 'operators',
+    name: { 'pt-BR': 'Backup atrasado', en: 'Backups that are too old' },
+    began: (data, language) =>
+      language === 'en'
+        ? `${data.lastAt === null ? 'No backup was ever recorded' : `The newest backup is of ${momentText(data.lastAt, language)}`}. One is expected every ${text(data.hours)} hours.`
+        : `${data.lastAt === null ? 'Nenhum backup foi registrado até agora' : `O backup mais recente é de ${momentText(data.lastAt, language)}`}. Espera-se um a cada ${text(data.hours)} horas.`,
+    ended: (_data, language) => (language === 'en' ? 'A new backup was recorded.' : 'Um novo backup foi registrado.'),
+    path: () => '/operator',
   },
 } as const satisfies Record<string, NoticeKindFacts>
 
@@ -252,6 +275,28 @@ function depositPath({ paymentLinkId }: NoticeData): string {
 
 function reais(cents: unknown): string {
   return formatReais(Number(cents))
+}
+
+function dayText(day: unknown, language: NoticeLanguage): string {
+  return FORMATS[language].day.format(new Date(`${text(day)}T12:00:00-03:00`))
+}
+
+/** In Brasília time, as everywhere on the pages. */
+export function momentText(at: unknown, language: NoticeLanguage): string {
+  return FORMATS[language].moment.format(at instanceof Date ? at : new Date(text(at)))
+}
+
+const FORMATS = { 'pt-BR': formatsOf('pt-BR', 'short'), en: formatsOf('en-US', 'medium') } satisfies Record<
+  NoticeLanguage,
+  unknown
+>
+
+function formatsOf(locale: string, dateStyle: 'short' | 'medium') {
+  const timeZone = 'America/Sao_Paulo'
+  return {
+    day: new Intl.DateTimeFormat(locale, { timeZone, dateStyle: 'medium' }),
+    moment: new Intl.DateTimeFormat(locale, { timeZone, dateStyle, timeStyle: 'short' }),
+  }
 }
 
 function text(value: unknown): string {

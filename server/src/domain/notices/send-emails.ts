@@ -4,13 +4,16 @@ import type { Context } from '../context.ts'
 import type { Core } from '../core/core.ts'
 import { noticeEmail, type TellableNotice } from './notice-email.ts'
 import { TOLD_ROLES, type NoticeLanguage } from './notice-kinds.ts'
+import { LAST_NUMBER } from './tell-notices.ts'
 
 // E-mails with notices. That there is one is decided in a transaction that moves the person's position, so no notice is
 // left out and none is in two. Sending follows, and is repeated until the mail server has taken it.
 
-const CLAIM_LIMIT = 10
-// Longer than all time-outs of SMTP together: two processes never send the same e-mail.
-const LEASE_MS = 3 * 60_000
+const MAKE_LIMIT = 100
+// As many as there are connections to the mail server, so none waits in this process while its lease runs.
+const CLAIM_LIMIT = 2
+// Longer than all time-outs of the eight steps of SMTP together: no second process sends what this one still sends.
+const LEASE_MS = 10 * 60_000
 // Minutes after each failed attempt. After the last one the bell has to do.
 const RETRY_AFTER_MINUTES = [1, 5, 15, 60, 240, 720]
 // An e-mail is read, not studied: the dashboard has the rest.
@@ -22,14 +25,14 @@ export async function makeEmails(core: Core): Promise<number> {
   return transact(core.pool, async (tx) => {
     const due = await tx.rows<{ name: string; position: number }>(
       `select name, position from followers where due_at <= $1 order by due_at limit $2 for update skip locked`,
-      [now, CLAIM_LIMIT],
+      [now, MAKE_LIMIT],
     )
     if (due.length === 0) return 0
     await tx.run(
       `with due as (
          select * from unnest($1::text[], $2::bigint[], $3::uuid[]) as d (name, position, email_id)
        ), moved as (
-         update followers f set due_at = null, moved_at = $4, position = (select max(number) from notices)
+         update followers f set due_at = null, moved_at = $4, position = ${LAST_NUMBER}
          from due d where f.name = d.name returning f.name, f.position as last
        )
        insert into notice_emails (id, user_id, after_number, last_number, created_at, due_at)
@@ -76,12 +79,12 @@ async function sendOne(ctx: Context, claimed: Claimed): Promise<void> {
   const now = ctx.now()
   const dueAt = retryMinutes === undefined ? null : new Date(now.getTime() + retryMinutes * 60_000)
   const sentAt = failure === null ? now : null
-  await query(ctx.pool, `update notice_emails set due_at = $2, sent_at = $3, failure = $4 where id = $1`, [
-    claimed.id,
-    dueAt,
-    sentAt,
-    failure,
-  ])
+  await query(
+    ctx.pool,
+    // An outcome that comes after the lease is not this attempt's to tell.
+    'update notice_emails set due_at = $2, sent_at = $3, failure = $4 where id = $1 and attempts = $5',
+    [claimed.id, dueAt, sentAt, failure, claimed.attempts],
+  )
   if (failure === null) return
   const fields = { emailId: claimed.id, userId: claimed.userId, attempts: claimed.attempts, failure }
   if (dueAt === null) ctx.log.error(fields, 'an e-mail with notices was given up: the mail server did not take it')
@@ -113,7 +116,7 @@ const MAX_COUNTED = 10_000
 function readTellable(ctx: Context, { userId, after, last }: Claimed): Promise<TellableNotice[]> {
   return query<TellableNotice>(
     ctx.pool,
-    `select n.number, n.kind, n.what, n.data, n.happened_at as "happenedAt" from notices n
+    `select n.number, n.kind, n.what, n.over_at is not null as "isOver", n.data, n.happened_at as "happenedAt" from notices n
      where n.number > $2 and n.number <= $3 and (
        n.user_id = $1
        or n.user_id is null and exists (

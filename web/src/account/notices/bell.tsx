@@ -5,7 +5,7 @@ import { useNotices } from './notices.ts'
 
 const useTexts = translations({
   none: ['Avisos', 'Notices'],
-  some: (count: number) => [`Avisos: ${count} não lidos`, `Notices: ${count} unread`],
+  some: (count: number) => [`Avisos: ${count} ${count === 1 ? 'não lido' : 'não lidos'}`, `Notices: ${count} unread`],
 })
 
 /** A number above this says as much as any greater one. */
