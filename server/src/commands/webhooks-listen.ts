@@ -166,7 +166,7 @@ function judge({ at, request, body, moreBytes }: Delivery, verify: typeof Verify
   if (!secret) return { isValid: undefined, text: 'signature not verified: pass --secret' }
   if (moreBytes > 0) return { isValid: undefined, text: 'signature not verified: the body is too long' }
   try {
-    verify(body, request.headers, secret, { now: () => at })
+    verify(body, request.headers, secret, { now: () => at, acceptTests: true })
     return { isValid: true, text: 'signature is valid' }
   } catch (error) {
     return { isValid: false, text: (error as Error).message }

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { OperatorError } from '../base/operator-error.ts'
-import { EVENT_KINDS } from '../domain/webhooks/event-kinds.ts'
+import { EVENT_KINDS, type EventKind } from '../domain/webhooks/event-kinds.ts'
 import {
   canOpenNewestSecret,
   MAX_OVERLAP_SECONDS,
@@ -10,7 +10,7 @@ import {
 } from '../domain/webhooks/webhooks.ts'
 import { apiAction, type Answer, type Api, type WithAccount } from './api.ts'
 import { addCommand, AS_JSON, commaSeparated, id, OF_ACCOUNT, ONLY_ACCOUNT, wholeNumber } from './arguments.ts'
-import { accountColumn, cut, json, moment } from './format.ts'
+import { accountColumn, count, cut, json, labelled, moment } from './format.ts'
 import { printList, printOne, type JsonOption, type Terminal } from './terminal.ts'
 import { webhooksListenCommand } from './webhooks-listen.ts'
 
@@ -57,9 +57,18 @@ function registerForOne(webhooks: Command, terminal: Terminal): void {
   const add = (name: string, example = '') =>
     addCommand(webhooks, name, `<id> ${example}`).argument('<id>', 'id from `webhooks list`', id)
   add('test')
-    .description('send a WEBHOOK_TEST now; exits 1 if it is not delivered')
+    .description('send a WEBHOOK_TEST now, or the example of a kind; exits 1 if it is not delivered')
+    .option('--event <kind>', 'the example of this kind, marked as a test')
     .option(...AS_JSON)
     .action(apiAction(terminal, sendTest))
+  add('stats')
+    .description('show how a webhook fares: attempts of the last day and week, and what waits')
+    .option(...AS_JSON)
+    .action(apiAction(terminal, showStats))
+  add('retry')
+    .description('try waiting deliveries now, without waiting for their next attempt')
+    .option('--event <id>', 'only the delivery of this event')
+    .action(apiAction(terminal, retryWaiting))
   add('rotate', '--overlap-hours 1')
     .description('replace the signing secret; prints only the new one, once')
     .option(
@@ -78,6 +87,7 @@ function registerForOne(webhooks: Command, terminal: Terminal): void {
   add('remove').description('remove a webhook for good; its events are kept').action(apiAction(terminal, removeWebhook))
 }
 
+type Figures = Answer<'getWebhookStats'>['stats']['day']
 type Webhook = WithAccount<Answer<'getWebhook'>['webhook']>
 type AddOptions = JsonOption & { email?: string; url: string; name?: string; events: string; authorization?: string }
 
@@ -106,10 +116,38 @@ async function listWebhooks(api: Api, terminal: Terminal, options: JsonOption & 
   })
 }
 
-async function sendTest({ call }: Api, terminal: Terminal, webhookId: string, options: JsonOption): Promise<void> {
-  const { test } = await call('testWebhook', { path: { webhookId } })
+type TestOptions = JsonOption & { event?: EventKind }
+
+async function sendTest({ call }: Api, terminal: Terminal, webhookId: string, options: TestOptions): Promise<void> {
+  const body = options.event === undefined ? {} : { event: options.event }
+  const { test } = await call('testWebhook', { path: { webhookId }, body })
   printOne(terminal, options, test, describeTest)
   if (!test.delivered) terminal.setExitCode(1)
+}
+
+async function showStats({ call }: Api, terminal: Terminal, webhookId: string, options: JsonOption): Promise<void> {
+  const answer = await call('getWebhookStats', { path: { webhookId } })
+  printOne(terminal, options, answer, ({ stats, waiting }) =>
+    labelled({
+      'Last 24 hours': describeFigures(stats.day),
+      'Last 7 days': describeFigures(stats.week),
+      'Counted since': stats.sampledSince && `${moment(stats.sampledSince)}, the newest 2,000 events`,
+      Waiting: `${waiting.count}${waiting.isMore ? ' or more' : ''}`,
+      'Next attempt': waiting.nextAttemptAt && moment(waiting.nextAttemptAt),
+      'Last failure': waiting.lastFailure && (waiting.lastFailure.error ?? `answered ${waiting.lastFailure.status}`),
+    }),
+  )
+}
+
+function describeFigures({ attempts, delivered, latencyP50Ms, latencyP95Ms }: Figures): string {
+  const latency = latencyP50Ms === null ? '' : `, p50 ${latencyP50Ms} ms, p95 ${latencyP95Ms} ms`
+  return `${delivered} of ${count(attempts, 'attempt')} delivered${latency}`
+}
+
+async function retryWaiting({ call }: Api, terminal: Terminal, webhookId: string, options: { event?: string }) {
+  const body = options.event === undefined ? {} : { eventId: options.event }
+  const { queued } = await call('retryWebhook', { path: { webhookId }, body })
+  terminal.print(`${queued} due now.`)
 }
 
 async function rotateWebhook(api: Api, terminal: Terminal, webhookId: string, options: { overlapHours: number }) {

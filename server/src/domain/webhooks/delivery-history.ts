@@ -3,7 +3,7 @@ import { hexFromUuid, isUuid } from '../../base/ids.ts'
 import { columnsOf } from '../../db/insert-rows.ts'
 import { query } from '../../db/tx.ts'
 import type { Core } from '../core/core.ts'
-import { cursorUuid, page } from '../core/cursor.ts'
+import { cursorUuid, hexBeside, page } from '../core/cursor.ts'
 import { headersOf } from './delivery-queue.ts'
 import {
   DELIVERIES_OF_EVENT,
@@ -15,7 +15,6 @@ import {
   type DeliveryFilter,
   type DeliveryState,
   type EventFilter,
-  type Order,
   type Place,
 } from './event-search.ts'
 import { eventName, parseEventName } from './events.ts'
@@ -90,11 +89,6 @@ export async function listEvents(
     events: rows.map(eventFromRow),
     nextCursor: nextCursor ?? (searchedUpTo ? hexBeside(searchedUpTo, order) : null),
   }
-}
-
-/** A cursor names the last event of a page. The id just before this one stands for an event that no page had yet. */
-function hexBeside(id: string, order: Order): string {
-  return (BigInt(`0x${hexFromUuid(id)}`) + (order === 'desc' ? 1n : -1n)).toString(16).padStart(32, '0')
 }
 
 export async function findEvent(

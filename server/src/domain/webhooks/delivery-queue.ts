@@ -3,7 +3,7 @@ import { prepared } from '../../db/prepared.ts'
 import { isUniqueViolation, query, transact, type Tx } from '../../db/tx.ts'
 import type { WebhookAnswer, WebhookSender } from '../ports/webhook-sender.ts'
 import { makeReason } from '../ports/delivery-reasons.ts'
-import { nameInBody } from './events.ts'
+import { isSample, nameInBody } from './events.ts'
 import {
   MINE,
   outcomeOf,
@@ -126,7 +126,7 @@ function targetFromRow(core: Core, row: TargetRow): WebhookTarget {
 /** One attempt. Failures are returned, not thrown. */
 export function sendDelivery(
   { webhookSender }: { webhookSender: WebhookSender },
-  delivery: Delivery,
+  delivery: Pick<Delivery, 'webhookId' | 'body' | 'target'>,
   at: Date,
 ): Promise<WebhookAnswer> {
   const { body, target } = delivery
@@ -154,6 +154,7 @@ export function headersOf(
     'webhook-timestamp': timestamp,
     'webhook-signature': signWithKeys(keys, { id, timestamp, body }),
   }
+  if (isSample(id)) headers['guiche-test'] = 'true'
   if (authorization !== null) headers['authorization'] = authorization
   return headers
 }

@@ -72,14 +72,35 @@ export function eventName({ kind, subjectId }: { kind: string; subjectId: string
 }
 
 export function parseEventName(name: string): { kind: string; subjectId: string } {
+  const event = readEventName(name)
+  if (!event) throw new Fault('not_found', 'Event not found')
+  return event
+}
+
+/** Undefined if it is no event's name. */
+export function readEventName(name: string): { kind: string; subjectId: string } | undefined {
   const [, kind, subjectId] = /^evt_([A-Z_]+)_([0-9a-f]{32})$/.exec(name) ?? []
-  if (!kind || !subjectId) throw new Fault('not_found', 'Event not found')
-  return { kind, subjectId }
+  return kind && subjectId ? { kind, subjectId } : undefined
 }
 
 export function eventBody(event: NewEvent): string {
   const { kind, createdAt, data } = event
   return JSON.stringify({ id: eventName(event), event: kind, createdAt: createdAt.toISOString(), data })
+}
+
+const SAMPLE_NAME = 'evt_test_'
+
+/**
+ * An example of a kind, which did not happen. Its name and its kind are none of an event, so that a receiver that knows
+ * nothing of tests ignores it, as it does each kind that it does not know.
+ */
+export function sampleBody({ kind, subjectId, createdAt, data }: Omit<NewEvent, 'accountId'>): string {
+  const id = `${SAMPLE_NAME}${kind}_${hexFromUuid(subjectId)}`
+  return JSON.stringify({ id, event: `TEST_${kind}`, test: true, createdAt: createdAt.toISOString(), data })
+}
+
+export function isSample(name: string): boolean {
+  return name.startsWith(SAMPLE_NAME)
 }
 
 /** Without parsing all of the body: it begins as eventBody() wrote it. */

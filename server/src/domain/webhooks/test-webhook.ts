@@ -7,7 +7,8 @@ import type { WebhookAnswer } from '../ports/webhook-sender.ts'
 import { DEADLINE_MS, isDelivered, readTargets, sendDelivery } from './delivery-queue.ts'
 import { WEBHOOK_TEST } from './account-event-kinds.ts'
 import { dataOf } from './event-fields.ts'
-import { insertEvents, type NewEvent } from './events.ts'
+import type { EventKind } from './event-kinds.ts'
+import { insertEvents, sampleBody, type NewEvent } from './events.ts'
 import { insertAttempts } from './attempts.ts'
 import { sealOutcome } from './outcomes.ts'
 import { findWebhook } from './webhooks.ts'
@@ -63,4 +64,21 @@ export async function testWebhook(ctx: Context, accountId: string, webhookId: st
     })
   })
   return answer
+}
+
+/**
+ * Sends an example at once and returns the answer. It is no event, and nothing of it is stored: neither the history nor
+ * the attempts may hold what did not happen.
+ */
+export async function sendSample(
+  ctx: Context,
+  accountId: string,
+  webhookId: string,
+  sample: { kind: EventKind; data: object },
+): Promise<WebhookAnswer> {
+  await findWebhook(ctx, accountId, webhookId)
+  const createdAt = ctx.now()
+  const body = sampleBody({ ...sample, subjectId: newUuid7(createdAt), createdAt })
+  const target = (await readTargets(ctx, [webhookId])).get(webhookId)!
+  return sendDelivery(ctx, { webhookId, body, target }, createdAt)
 }

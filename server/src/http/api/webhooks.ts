@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { accountScopeOf, actorOf } from '../../domain/accounts/callers.ts'
 import type { Context } from '../../domain/context.ts'
 import type { WebhookAnswer } from '../../domain/ports/webhook-sender.ts'
-import { testWebhook, withTestPlace } from '../../domain/webhooks/test-webhook.ts'
+import { sendSample, testWebhook, withTestPlace } from '../../domain/webhooks/test-webhook.ts'
 import { EVENT_KINDS } from '../../domain/webhooks/event-kinds.ts'
 import {
   AUTHORIZATION_RULE,
@@ -22,17 +22,20 @@ import {
   updateWebhook,
   type Webhook,
 } from '../../domain/webhooks/webhooks.ts'
+import { refuseTooMany, type SharedLimiter } from '../server/rate-limit.ts'
 import {
   BODY_ERROR,
   describeOperations,
   NEEDLESS_BODY_ERRORS,
+  oneOf,
   response,
   text,
   time,
   type Api,
 } from '../server/schemas.ts'
+import { EVENT_EXAMPLES } from './event-examples.ts'
 
-export function webhookRoutes(app: Api, ctx: Context): void {
+export function webhookRoutes(app: Api, ctx: Context, limitByHand: SharedLimiter): void {
   const config = { scope: 'webhooks:write' } as const
   const reading = { ...config, orScope: 'webhooks:read' } as const
   // Controlling where events go, and with which signature, is as powerful as holding a key.
@@ -85,7 +88,14 @@ export function webhookRoutes(app: Api, ctx: Context): void {
   const testing = { ...config, fresh: false } as const
   app.post(`${path}/test`, { schema: routes.testWebhook, config: testing }, async (request) => {
     const { accountId } = request.caller
-    const test = await withTestPlace(ctx, accountId, () => testWebhook(ctx, accountId, request.params.webhookId))
+    const { webhookId } = request.params
+    const kind = request.body?.event
+    if (kind) await refuseTooMany(limitByHand, accountId)
+    const test = await withTestPlace(ctx, accountId, () =>
+      kind
+        ? sendSample(ctx, accountId, webhookId, { kind, data: EVENT_EXAMPLES[kind]!.data })
+        : testWebhook(ctx, accountId, webhookId),
+    )
     return { success: true as const, test: presentTest(test) }
   })
 
@@ -148,6 +158,18 @@ const overlapSeconds = z
   .meta({ description: 'How long the old secret signs too. Send 0 if the old secret has leaked.' })
 
 const rotateSecretBody = z.object({ overlapSeconds }, { error: BODY_ERROR }).nullish()
+
+const testBody = z
+  .object(
+    {
+      event: oneOf('event', EVENT_KINDS).exactOptional().meta({
+        description:
+          'Sends the example of this kind instead. It is marked as a test: `event` is `TEST_` and the kind, `id` begins with `evt_test_`, `test` is true, and the header `Guiche-Test` is set. Nothing happened, and it is in no history.',
+      }),
+    },
+    { error: BODY_ERROR },
+  )
+  .nullish()
 
 const webhookSchema = z
   .object({
@@ -217,7 +239,7 @@ function presentTest(answer: WebhookAnswer) {
   return { delivered, status, error: null, errorCode: null, errorDetail: null, latencyMs, excerpt }
 }
 
-const ofWebhook = {
+export const ofWebhook = {
   params: webhookParams,
   errors: { 404: '`Webhook not found`: the id is unknown, malformed, or belongs to another account.' },
 }
@@ -272,10 +294,10 @@ const routes = describeOperations('Webhooks', {
   testWebhook: {
     summary: 'Send a test event',
     description:
-      'Sends a `WEBHOOK_TEST` now, even to a disabled webhook, and returns the outcome. It is not retried. Takes no body. Needs the scope `webhooks:write`.',
+      'Sends a `WEBHOOK_TEST` now, or the example of a kind, even to a disabled webhook, and returns the outcome. It is not retried. An account may send 20 examples a minute. Needs the scope `webhooks:write`.',
     ...ofWebhook,
+    body: testBody,
     response: { 200: response('The outcome.', { test: testSchema }) },
-    errors: { ...ofWebhook.errors, ...NEEDLESS_BODY_ERRORS },
   },
   rotateWebhookSecret: {
     summary: 'Rotate the signing secret',

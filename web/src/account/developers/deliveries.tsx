@@ -4,6 +4,7 @@ import { translations } from '../../base/language.ts'
 import { useMay } from '../../base/session.ts'
 import { EVENTS } from '../../contract/codes.ts'
 import type { Delivery } from '../../contract/types.ts'
+import { useEventName } from '../../ui/data/event-names.ts'
 import { Button, ButtonLink, DialogButton } from '../../ui/button.tsx'
 import { Card, Empty } from '../../ui/page.tsx'
 import { choicesOf, FilterBar } from '../../ui/data/filter-bar.tsx'
@@ -12,7 +13,7 @@ import { DateTime } from '../../ui/data/values.tsx'
 import { RefreshIcon, WebhookIcon } from '../../ui/icons.tsx'
 import { DeliveryStatus, LastAnswer, useDeliveryStatuses } from './delivery-status.tsx'
 import { ResendMany } from './resend-many.tsx'
-import { deliveryPath, useEventName, webhooksQuery } from './webhook-events.ts'
+import { deliveryPath, webhooksQuery } from './webhook-events.ts'
 
 const useTexts = translations({
   title: ['Entregas', 'Deliveries'],

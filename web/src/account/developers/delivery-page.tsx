@@ -5,6 +5,7 @@ import { translations } from '../../base/language.ts'
 import { refresh, useGet } from '../../base/queries.ts'
 import { useMay } from '../../base/session.ts'
 import type { Delivery, DeliveryAttempt, DeliveryDetails } from '../../contract/types.ts'
+import { useEventName } from '../../ui/data/event-names.ts'
 import { ActionButton } from '../../ui/button.tsx'
 import { Badge } from '../../ui/badge.tsx'
 import { Card, DetailList, Page, Skeleton } from '../../ui/page.tsx'
@@ -13,7 +14,7 @@ import { useReasonText } from '../../ui/data/delivery-reasons.ts'
 import { ChevronRightIcon, RefreshIcon } from '../../ui/icons.tsx'
 import { toast } from '../../ui/toast.tsx'
 import { DeliveryStatus } from './delivery-status.tsx'
-import { isQueued, useEventName } from './webhook-events.ts'
+import { isQueued } from './webhook-events.ts'
 
 const useTexts = translations({
   title: ['Entrega', 'Delivery'],
@@ -123,7 +124,7 @@ function About({ delivery }: { delivery: Delivery | undefined }) {
           {
             name: t.webhook,
             value: (
-              <Link to="/developers/$" params={{ _splat: 'webhooks' }} className="link">
+              <Link to="/developers/$" params={{ _splat: `webhooks/${delivery.webhookId}` }} className="link">
                 {delivery.webhookName}
               </Link>
             ),

@@ -1,11 +1,16 @@
 import { Link, Navigate, useParams } from '@tanstack/react-router'
+import { useEffect, useRef } from 'react'
 import { translations } from '../../base/language.ts'
 import { useMay } from '../../base/session.ts'
 import { ButtonLink } from '../../ui/button.tsx'
 import { Empty, Page } from '../../ui/page.tsx'
+import { EventCatalogue } from '../events/event-catalogue.tsx'
+import { RequestPage } from '../requests/request-page.tsx'
+import { Requests } from '../requests/requests.tsx'
 import { Deliveries } from './deliveries.tsx'
 import { DeliveryPage } from './delivery-page.tsx'
 import { Keys } from './keys.tsx'
+import { WebhookPage } from './webhook-page.tsx'
 import { Webhooks } from './webhooks.tsx'
 
 const useTexts = translations({
@@ -18,6 +23,8 @@ const useTexts = translations({
   keys: ['Chaves de API', 'API keys'],
   webhooks: ['Webhooks', 'Webhooks'],
   deliveries: ['Entregas', 'Deliveries'],
+  events: ['Eventos', 'Events'],
+  requests: ['Requisições', 'Requests'],
   notFound: ['Página não encontrada', 'Page not found'],
   back: ['Ir para API e webhooks', 'Go to API and webhooks'],
 })
@@ -26,27 +33,45 @@ const TABS = new Map([
   ['', <KeysOrDeliveries key="keys" />],
   ['webhooks', <Webhooks key="webhooks" />],
   ['deliveries', <Deliveries key="deliveries" />],
+  ['events', <EventCatalogue key="events" />],
+  ['requests', <Requests key="requests" />],
 ])
 
 /** One page with tabs: the rest of the path names the tab. */
 export function DevelopersPage() {
   const t = useTexts()
-  const may = useMay()
   const { _splat: rest = '' }: { _splat?: string } = useParams({ strict: false })
-  const [tab = '', eventId, webhookId, ...more] = rest.split('/').filter((segment) => segment !== '')
-  if (tab === 'deliveries' && eventId && webhookId && more.length === 0)
-    return <DeliveryPage key={rest} eventId={eventId} webhookId={webhookId} />
-  const content = eventId === undefined ? TABS.get(tab) : undefined
+  const [tab = '', id, webhookId, ...more] = rest.split('/').filter((segment) => segment !== '')
+  if (tab === 'deliveries' && id && webhookId && more.length === 0)
+    return <DeliveryPage key={rest} eventId={id} webhookId={webhookId} />
+  if (tab === 'webhooks' && id && webhookId === undefined) return <WebhookPage key={rest} webhookId={id} />
+  if (tab === 'requests' && id && webhookId === undefined) return <RequestPage key={rest} requestId={id} />
+  const content = id === undefined ? TABS.get(tab) : undefined
   if (!content) return <Empty title={t.notFound} action={<ButtonLink to="/developers">{t.back}</ButtonLink>} />
   return (
     <Page title={t.title} text={t.text}>
-      <nav aria-label={t.tabs} className="flex gap-1 overflow-x-auto border-b border-line">
-        {may('keys:read') && <TabLink to="/developers" label={t.keys} />}
-        {may('webhooks:read') && <TabLink to="/developers/webhooks" label={t.webhooks} />}
-        <TabLink to="/developers/deliveries" label={t.deliveries} />
-      </nav>
+      <Tabs />
       {content}
     </Page>
+  )
+}
+
+/** On a phone they scroll, and the chosen one is in sight. */
+function Tabs() {
+  const t = useTexts()
+  const may = useMay()
+  const tabs = useRef<HTMLElement>(null)
+  useEffect(() => {
+    tabs.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest' })
+  }, [])
+  return (
+    <nav ref={tabs} aria-label={t.tabs} className="flex gap-1 overflow-x-auto border-b border-line">
+      {may('keys:read') && <TabLink to="/developers" label={t.keys} />}
+      {may('webhooks:read') && <TabLink to="/developers/webhooks" label={t.webhooks} />}
+      <TabLink to="/developers/deliveries" label={t.deliveries} />
+      <TabLink to="/developers/events" label={t.events} />
+      {may('keys:read') && <TabLink to="/developers/requests" label={t.requests} />}
+    </nav>
   )
 }
 

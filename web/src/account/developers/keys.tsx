@@ -67,7 +67,7 @@ export function Keys() {
   const oldCount = all && working ? all.length - working.length : 0
   const may = useMay()
   const create = may('keys:write') && (
-    <DialogButton icon={PlusIcon} kind="primary" dialog={(onClose) => <NewKey onClose={onClose} />}>
+    <DialogButton icon={PlusIcon} kind="primary" opensBy="new" dialog={(onClose) => <NewKey onClose={onClose} />}>
       {t.create}
     </DialogButton>
   )

@@ -2,7 +2,7 @@ import { queryOptions } from '@tanstack/react-query'
 import { get } from '../../base/api.ts'
 import { translations } from '../../base/language.ts'
 import type { EventKind } from '../../contract/codes.ts'
-import { EVENT_NAMES, EVENT_SUMMARIES } from '../../contract/events.ts'
+import { EVENT_SUMMARIES } from '../../contract/events.ts'
 import type { Delivery, Webhook } from '../../contract/types.ts'
 
 export const webhooksQuery = queryOptions({
@@ -21,15 +21,6 @@ export function isQueued(delivery: Pick<Delivery, 'status'> | undefined): boolea
 
 export function isFuture(at: string): boolean {
   return Date.parse(at) > Date.now()
-}
-
-const useNames = translations(EVENT_NAMES)
-
-/** The name of an event; a kind this page does not know yet is shown as it is. */
-export function useEventName(): (event: string) => string {
-  const known: Readonly<Record<Delivery['event'], string>> = useNames()
-  const names: Readonly<Record<string, string>> = known
-  return (event) => names[event] ?? event
 }
 
 const useSummaries = translations(EVENT_SUMMARIES)

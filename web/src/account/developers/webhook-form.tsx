@@ -1,10 +1,11 @@
 import { translations } from '../../base/language.ts'
 import { EVENTS, type EventKind } from '../../contract/codes.ts'
 import type { Webhook } from '../../contract/types.ts'
+import { useEventName } from '../../ui/data/event-names.ts'
 import { useUrlErrorText } from '../../ui/data/delivery-reasons.ts'
 import { Checkbox, CheckboxGroup, Input, useCheck, useFields } from '../../ui/form/form.tsx'
 import { FormDialog } from '../../ui/form/form-dialog.tsx'
-import { useEventName, useEventSummary } from './webhook-events.ts'
+import { useEventSummary } from './webhook-events.ts'
 
 const useTexts = translations({
   name: ['Nome', 'Name'],

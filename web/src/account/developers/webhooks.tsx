@@ -1,11 +1,12 @@
 import { useQuery } from '@tanstack/react-query'
-import { useNavigate } from '@tanstack/react-router'
+import { Link, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { post } from '../../base/api.ts'
 import { translations } from '../../base/language.ts'
 import { refresh } from '../../base/queries.ts'
 import { useMay } from '../../base/session.ts'
 import type { Webhook, WebhookTest } from '../../contract/types.ts'
+import { useEventName } from '../../ui/data/event-names.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { ActionButton, DialogButton, IconButton } from '../../ui/button.tsx'
 import { useReasonText } from '../../ui/data/delivery-reasons.ts'
@@ -16,7 +17,7 @@ import { Card, Empty, Failure, Skeleton } from '../../ui/page.tsx'
 import { NewWebhook } from './new-webhook.tsx'
 import { TestResult } from './test-result.tsx'
 import { WebhookDialog, type WebhookAction } from './webhook-dialogs.tsx'
-import { isFuture, useEventName, webhooksQuery } from './webhook-events.ts'
+import { isFuture, webhooksQuery } from './webhook-events.ts'
 
 const useTexts = translations({
   text: [
@@ -59,7 +60,12 @@ export function Webhooks() {
       text={t.text}
       actions={
         may('webhooks:write') && (
-          <DialogButton icon={PlusIcon} kind="primary" dialog={(onClose) => <NewWebhook onClose={onClose} />}>
+          <DialogButton
+            icon={PlusIcon}
+            kind="primary"
+            opensBy="new"
+            dialog={(onClose) => <NewWebhook onClose={onClose} />}
+          >
             {t.add}
           </DialogButton>
         )
@@ -94,6 +100,36 @@ function LoadingRows({ label }: { label: string }) {
 function WebhookRow({ webhook }: { webhook: Webhook }) {
   const t = useTexts()
   const eventName = useEventName()
+  const { actions, outcome } = useWebhookActions(webhook)
+  return (
+    <li className="space-y-3 px-5 py-4">
+      <div className="flex flex-wrap items-start justify-between gap-x-4 gap-y-3">
+        <div className="min-w-0 grow basis-72 space-y-1">
+          <div className="flex flex-wrap items-center gap-x-2.5 gap-y-1">
+            <h2 className="font-semibold wrap-anywhere">
+              <Link to="/developers/$" params={{ _splat: `webhooks/${webhook.id}` }} className="link">
+                {webhook.name}
+              </Link>
+            </h2>
+            <WebhookState webhook={webhook} />
+          </div>
+          <p className="font-mono text-[0.8125rem] wrap-anywhere">{webhook.url}</p>
+          <p className="text-sm text-soft">
+            {webhook.events.map(eventName).join(', ')}
+            {webhook.hasAuthorization && ` · ${t.withAuthorization}`}
+          </p>
+          <WebhookTrouble webhook={webhook} />
+        </div>
+        {actions}
+      </div>
+      {outcome}
+    </li>
+  )
+}
+
+/** What people do with a webhook, and below it what came of it. */
+export function useWebhookActions(webhook: Webhook) {
+  const t = useTexts()
   const may = useMay()
   const [action, setAction] = useState<WebhookAction | null>(null)
   const [result, setResult] = useState<WebhookTest | null>(null)
@@ -103,36 +139,25 @@ function WebhookRow({ webhook }: { webhook: Webhook }) {
     setResult(answer.test)
     await refresh(webhooksQuery.queryKey)
   }
-  return (
-    <li className="space-y-3 px-5 py-4">
-      <div className="flex flex-wrap items-start justify-between gap-x-4 gap-y-3">
-        <div className="min-w-0 grow basis-72 space-y-1">
-          <div className="flex flex-wrap items-center gap-x-2.5 gap-y-1">
-            <h2 className="font-semibold wrap-anywhere">{webhook.name}</h2>
-            <State webhook={webhook} />
-          </div>
-          <p className="font-mono text-[0.8125rem] wrap-anywhere">{webhook.url}</p>
-          <p className="text-sm text-soft">
-            {webhook.events.map(eventName).join(', ')}
-            {webhook.hasAuthorization && ` · ${t.withAuthorization}`}
-          </p>
-          <Trouble webhook={webhook} />
-        </div>
-        {may('webhooks:write') && (
-          <div className="flex items-center gap-1.5">
-            <ActionButton size="small" aria-label={t.testOf(webhook.name)} onAction={test}>
-              {t.test}
-            </ActionButton>
-            <Actions webhook={webhook} onAction={setAction} />
-          </div>
-        )}
+  return {
+    begin: setAction,
+    actions: may('webhooks:write') && (
+      <div className="flex items-center gap-1.5">
+        <ActionButton size="small" aria-label={t.testOf(webhook.name)} onAction={test}>
+          {t.test}
+        </ActionButton>
+        <Actions webhook={webhook} onAction={setAction} />
       </div>
-      {result && <TestResult test={result} />}
-      {action && (
-        <WebhookDialog action={action} webhook={webhook} onClose={() => setAction(null)} onTested={setResult} />
-      )}
-    </li>
-  )
+    ),
+    outcome: (
+      <>
+        {result && <TestResult test={result} />}
+        {action && (
+          <WebhookDialog action={action} webhook={webhook} onClose={() => setAction(null)} onTested={setResult} />
+        )}
+      </>
+    ),
+  }
 }
 
 function Actions({ webhook, onAction }: { webhook: Webhook; onAction: (action: WebhookAction) => void }) {
@@ -166,14 +191,14 @@ function Actions({ webhook, onAction }: { webhook: Webhook; onAction: (action: W
   )
 }
 
-function State({ webhook }: { webhook: Webhook }) {
+export function WebhookState({ webhook }: { webhook: Webhook }) {
   const t = useTexts()
   if (!webhook.enabled) return <Badge tone="bad">{t.disabled}</Badge>
   if (webhook.failingSince) return <Badge tone="wait">{t.failing}</Badge>
   return <Badge tone="good">{t.healthy}</Badge>
 }
 
-function Trouble({ webhook }: { webhook: Webhook }) {
+export function WebhookTrouble({ webhook }: { webhook: Webhook }) {
   const t = useTexts()
   const reasonText = useReasonText()
   return (
