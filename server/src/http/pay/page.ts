@@ -3,11 +3,14 @@ import { z } from 'zod'
 import type { Cents } from '../../base/money.ts'
 import { paidCents, findPublicCharge, type Charge } from '../../domain/deposits/charge-reads.ts'
 import type { Context } from '../../domain/context.ts'
+import { NO_BRAND, readBrand, type Brand } from '../../domain/accounts/brands.ts'
+import { returnLink } from '../../domain/accounts/return-urls.ts'
 import { NOTHING_HELD, readHeld, type HeldMoney } from '../../domain/deposits/held-payments.ts'
 import { paymentLinkParams, type Api } from '../server/schemas.ts'
 import { html, type Html } from '../../base/html.ts'
 import { chosenLanguage, LANGUAGES, readerOf, type Language, type Reader } from '../server/language.ts'
 import { sendPage } from '../server/page-layout.ts'
+import { brandStyle, cnpjText, contactLine, logoImage, payeeName, receiverName } from './brand.ts'
 import { momentText, moneyText } from './format.ts'
 import { isSandboxCharge } from './sandbox-pay.ts'
 import { PAYMENT_SCRIPT } from './script.ts'
@@ -21,21 +24,44 @@ export function paymentPageRoutes(app: Api, ctx: Context): void {
     reply.header('x-robots-tag', 'noindex, nofollow')
     const charge = await findPublicCharge(ctx, request.params.paymentLinkId)
     if (!charge) return sendMissing(reply.code(404), reader.language)
-    const held = (await readHeld(ctx, [charge.id])).get(charge.id) ?? NOTHING_HELD
-    const state = pageStateOf(charge, held, ctx.now())
-    return sendCharge(reply, {
-      charge,
-      held,
-      state,
-      now: ctx.now(),
-      isSandbox: ctx.settings.mode === 'test',
-      isPayableHere: state === 'PENDING' && isSandboxCharge(ctx, charge),
-      reader,
-      chosen: chosenLanguage(request.query),
-      texts: TEXTS[reader.language],
-    })
+    const view = await viewOf(ctx, charge, { reader, chosen: chosenLanguage(request.query) })
+    return sendCharge(reply, view)
   })
 }
+
+/** What a page about this charge shows to this reader. */
+export async function viewOf(
+  ctx: Context,
+  charge: Charge,
+  { reader, chosen }: Pick<View, 'reader' | 'chosen'>,
+): Promise<View> {
+  const [helds, brand] = await Promise.all([readHeld(ctx, [charge.id]), readBrand(ctx, charge.accountId)])
+  const held = helds.get(charge.id) ?? NOTHING_HELD
+  const state = pageStateOf(charge, held, ctx.now())
+  const isSandbox = ctx.settings.mode === 'test'
+  const isPayableHere = state === 'PENDING' && isSandboxCharge(ctx, charge)
+  return {
+    charge,
+    held,
+    brand,
+    state,
+    now: ctx.now(),
+    isSandbox,
+    isPayableHere,
+    reader,
+    chosen,
+    texts: TEXTS[reader.language],
+  }
+}
+
+export const langQuery = z.object({
+  lang: z
+    .string()
+    .optional()
+    // An unknown language is no reason to refuse a payer.
+    .catch(undefined)
+    .meta({ description: 'One of pt-BR, en, es. The default is the browser’s preference.', examples: ['pt-BR'] }),
+})
 
 const pageSchema = {
   tags: ['Payers'],
@@ -45,14 +71,7 @@ const pageSchema = {
   description:
     'The page behind `paymentLinkUrl`, with amount, QR code and copy-and-paste code. It shows when the payment arrives. Needs no key.',
   params: paymentLinkParams,
-  querystring: z.object({
-    lang: z
-      .string()
-      .optional()
-      // An unknown language is no reason to refuse a payer.
-      .catch(undefined)
-      .meta({ description: 'One of pt-BR, en, es. The default is the browser’s preference.', examples: ['pt-BR'] }),
-  }),
+  querystring: langQuery,
   response: {
     200: pageAnswer('The page'),
     404: pageAnswer('A page that says that the charge was not found'),
@@ -60,13 +79,14 @@ const pageSchema = {
   },
 }
 
-function pageAnswer(description: string) {
+export function pageAnswer(description: string) {
   return { description, content: { 'text/html': { schema: z.string() } } }
 }
 
-type View = {
+export type View = {
   charge: Charge
   held: HeldMoney
+  brand: Brand
   state: PageState
   now: Date
   isSandbox: boolean
@@ -81,31 +101,38 @@ const RELOAD_SECONDS = 10
 
 function sendCharge(reply: FastifyReply, view: View): FastifyReply {
   const { charge, state, texts, reader } = view
-  const isOpen = charge.status === 'PENDING'
   return sendPage(reply, {
     language: reader.language,
     title: `${texts.states[state].title} · ${moneyText(reader.locale, shownCents(view))}`,
+    style: brandStyle(view.brand),
     isForm: view.isPayableHere,
-    ...(isOpen && {
+    ...(charge.status === 'PENDING' && {
       script: PAYMENT_SCRIPT,
       head: html`<noscript><meta http-equiv="refresh" content="${RELOAD_SECONDS}" /></noscript>`,
     }),
-    main: html`${view.isSandbox && html`<header class="sandbox">${texts.sandbox}</header>`}
-      <p id="news" class="unseen" role="status"></p>
-      <main${state === 'PENDING' && html` class="pay"`}>
-        <article
-          class="card ${state}"
-          data-state="${state}"
-          data-held="${view.held.heldCents} ${view.held.keptCents}"
-          ${isOpen && html`data-events="${charge.paymentLinkId}/events" data-left-ms="${charge.expiresAt.getTime() - view.now.getTime()}"`}
-        >
-          ${stateBanner(view)}
-          <div class="sum">${summary(view)}</div>
-          ${state === 'PENDING' && payment(view)} ${view.isPayableHere && sandboxPayment(view)}
-        </article>
-        ${footer(texts, reader.language)}
-      </main>`,
+    main: chargeMain(view),
   })
+}
+
+export function chargeMain(view: View): Html {
+  const { charge, state, texts, reader } = view
+  const isOpen = charge.status === 'PENDING'
+  return html`${view.isSandbox && html`<header class="sandbox">${texts.sandbox}</header>`}
+    <p id="news" class="unseen" role="status"></p>
+    <main${state === 'PENDING' && html` class="pay"`}>
+      ${logoImage(view.brand)}
+      <article
+        class="card ${state}"
+        data-state="${state}"
+        data-held="${view.held.heldCents} ${view.held.keptCents}"
+        ${isOpen && html`data-events="${charge.paymentLinkId}/events" data-left-ms="${charge.expiresAt.getTime() - view.now.getTime()}"`}
+      >
+        ${stateBanner(view)}
+        <div class="sum">${summary(view)} ${charge.status === 'COMPLETED' && afterPayment(view)}</div>
+        ${state === 'PENDING' && payment(view)} ${view.isPayableHere && sandboxPayment(view)}
+      </article>
+      ${footer(view.brand, texts, reader.language)}
+    </main>`
 }
 
 function stateBanner({ charge, state, now, texts, reader }: View): Html {
@@ -133,9 +160,7 @@ function summary(view: View): Html {
       ? [[texts.refunded, moneyText(reader.locale, charge.refundedCents)] as [string, string]]
       : []),
   ]
-  return html`<p class="payee">
-      ${texts.payTo} <b><bdi>${charge.accountName}</bdi></b>
-    </p>
+  return html`${payee(view)}
     <p class="amount${amount.length > LONG_AMOUNT && ' long'}">${amount}</p>
     ${charge.description && html`<p class="about"><bdi>${charge.description}</bdi></p>`}
     ${advice && html`<p class="note">${advice}</p>`} ${heldText && html`<p class="note held">${heldText}</p>`}
@@ -153,14 +178,36 @@ function summary(view: View): Html {
     }`
 }
 
+/** Who is paid, and under which name the payer's bank shows it. */
+function payee({ charge, brand, state, texts }: View): Html {
+  const cnpj = cnpjText(brand)
+  const receiver = state === 'PENDING' ? receiverName(charge.emv) : null
+  return html`<p class="payee">
+      ${texts.payTo} <b><bdi>${payeeName(brand, charge)}</bdi></b>
+    </p>
+    ${cnpj && html`<p class="payee small">${cnpj}</p>`}
+    ${receiver && html`<p class="payee small">${texts.bankShows} <b>${receiver}</b></p>`}`
+}
+
+/** Where to go from here. The link back is a courtesy: what it says proves nothing to the shop. */
+function afterPayment({ charge, brand, texts, chosen }: View): Html {
+  const { paymentLinkId, returnUrl } = charge
+  const back = returnUrl === null ? undefined : returnLink(returnUrl, brand.returnOrigins, paymentLinkId)
+  return html`${
+      back !== undefined &&
+      html`<a class="go" href="${back}" rel="noreferrer">${texts.backTo} <bdi>${payeeName(brand, charge)}</bdi></a>`
+    }
+    <p class="note"><a href="${paymentLinkId}/receipt${chosen && `?lang=${chosen}`}">${texts.receipt.link}</a></p>`
+}
+
 /** The amount received if the page is about it, otherwise the amount of the charge. */
-function shownCents({ charge, held, state }: View): Cents {
+export function shownCents({ charge, held, state }: Pick<View, 'charge' | 'held' | 'state'>): Cents {
   if (state === 'HELD') return held.heldCents
   return state === 'KEPT' ? held.keptCents : paidCents(charge)
 }
 
 /** About money that did not complete the charge. Of several kinds, the one that matters most to the payer. */
-function heldAdvice({ charge, held, texts, reader }: View): string | undefined {
+export function heldAdvice({ charge, held, texts, reader }: View): string | undefined {
   const kind = (['held', 'kept', 'returned'] as const).find((name) => held[`${name}Cents`] > 0)
   if (!kind) return undefined
   const receivedCents = held[`${kind}Cents`]
@@ -171,14 +218,15 @@ function heldAdvice({ charge, held, texts, reader }: View): string | undefined {
 }
 
 function payment({ charge, texts }: View): Html {
+  // Copying comes first: on a phone nobody can scan its own screen. Wide pages show the QR code above it.
   return html`<div class="code">
-      <div class="qr">${keptSvg(charge.emv, texts.qrLabel)}</div>
       <label for="code">${texts.codeLabel}</label>
       <input id="code" value="${charge.emv}" readonly spellcheck="false" autocomplete="off" />
       <p class="paper">${charge.emv}</p>
       <button id="copy" class="js" type="button" data-done="${texts.copied}" data-failed="${texts.notCopied}">
         ${texts.copy}
       </button>
+      <div class="qr">${keptSvg(charge.emv, texts.qrLabel)}</div>
     </div>
     <div class="steps">
       <h2>${texts.howTo}</h2>
@@ -199,8 +247,9 @@ function sandboxPayment({ charge, texts, chosen }: View): Html {
   </form>`
 }
 
-function footer(texts: Texts, current: Language): Html {
+export function footer(brand: Brand, texts: Texts, current: Language): Html {
   return html`<footer>
+    ${contactLine(brand, texts)}
     <p>${texts.footer}</p>
     <nav aria-label="${texts.languages}">
       ${LANGUAGES.map((language) => {
@@ -213,11 +262,11 @@ function footer(texts: Texts, current: Language): Html {
   </footer>`
 }
 
-function timeText(time: Date, texts: Texts, { locale }: Reader, now?: Date): Html {
+export function timeText(time: Date, texts: Texts, { locale }: Reader, now?: Date): Html {
   return html`<time datetime="${time.toISOString()}">${momentText(locale, time, now)}</time> (${texts.zone})`
 }
 
-function sendMissing(reply: FastifyReply, language: Language): FastifyReply {
+export function sendMissing(reply: FastifyReply, language: Language): FastifyReply {
   const texts = TEXTS[language]
   return sendPage(reply, {
     language,
@@ -230,7 +279,7 @@ function sendMissing(reply: FastifyReply, language: Language): FastifyReply {
         </div>
         <p class="note">${texts.missing.advice}</p>
       </article>
-      ${footer(texts, language)}
+      ${footer(NO_BRAND, texts, language)}
     </main>`,
   })
 }

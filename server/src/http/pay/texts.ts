@@ -1,4 +1,4 @@
-import { paidCents, type Charge, type ChargeStatus } from '../../domain/deposits/charge-reads.ts'
+import { paidCents, type Charge } from '../../domain/deposits/charge-reads.ts'
 import type { HeldMoney } from '../../domain/deposits/held-payments.ts'
 import type { Language } from '../server/language.ts'
 
@@ -9,7 +9,17 @@ import type { Language } from '../server/language.ts'
  * KEPT: as HELD, but the operator decided, and did not refund it.
  * REFUNDED: all of it was refunded, so "confirmed" would be wrong.
  */
-export type PageState = ChargeStatus | 'CLOSING' | 'HELD' | 'KEPT' | 'REFUNDED'
+export const PAGE_STATES = [
+  'PENDING',
+  'CLOSING',
+  'HELD',
+  'KEPT',
+  'COMPLETED',
+  'REFUNDED',
+  'EXPIRED',
+  'CANCELED',
+] as const
+export type PageState = (typeof PAGE_STATES)[number]
 
 export function pageStateOf(charge: Charge, { heldCents, keptCents }: HeldMoney, now: Date): PageState {
   if (charge.status === 'COMPLETED') return charge.refundedCents >= paidCents(charge) ? 'REFUNDED' : 'COMPLETED'
@@ -21,6 +31,22 @@ export function pageStateOf(charge: Charge, { heldCents, keptCents }: HeldMoney,
 export type Texts = {
   states: Record<PageState, { title: string; advice: string | null }>
   payTo: string
+  /** Before the receiver's name in the banking app. */
+  bankShows: string
+  /** Before the name of the shop. */
+  backTo: string
+  /** Before e-mail, phone and link of the shop. */
+  contact: string
+  receipt: {
+    link: string
+    title: string
+    payee: string
+    description: string
+    endToEndId: string
+    chargeId: string
+    left: string
+    about: string
+  }
   codeLabel: string
   copy: string
   copied: string
@@ -71,6 +97,19 @@ export const TEXTS: Record<Language, Texts> = {
       },
     },
     payTo: 'Pagamento para',
+    bankShows: 'No app do banco aparece:',
+    backTo: 'Voltar para',
+    contact: 'Dúvidas?',
+    receipt: {
+      link: 'Ver o recibo',
+      title: 'Recibo',
+      payee: 'Recebedor',
+      description: 'Descrição',
+      endToEndId: 'ID da transação Pix',
+      chargeId: 'ID da cobrança',
+      left: 'Pago após a devolução',
+      about: 'O comprovante do Pix está no app do banco que fez o pagamento.',
+    },
     codeLabel: 'Pix copia e cola',
     copy: 'Copiar código Pix',
     copied: 'Código copiado',
@@ -134,6 +173,19 @@ export const TEXTS: Record<Language, Texts> = {
       },
     },
     payTo: 'Payment to',
+    bankShows: 'Your banking app shows:',
+    backTo: 'Back to',
+    contact: 'Questions?',
+    receipt: {
+      link: 'View the receipt',
+      title: 'Receipt',
+      payee: 'Payee',
+      description: 'Description',
+      endToEndId: 'Pix transaction ID',
+      chargeId: 'Charge ID',
+      left: 'Paid after the refund',
+      about: 'The proof of the Pix is in the app of the bank that paid.',
+    },
     codeLabel: 'Pix copy and paste',
     copy: 'Copy Pix code',
     copied: 'Code copied',
@@ -197,6 +249,19 @@ export const TEXTS: Record<Language, Texts> = {
       },
     },
     payTo: 'Pago a',
+    bankShows: 'La aplicación del banco muestra:',
+    backTo: 'Volver a',
+    contact: '¿Dudas?',
+    receipt: {
+      link: 'Ver el recibo',
+      title: 'Recibo',
+      payee: 'Beneficiario',
+      description: 'Descripción',
+      endToEndId: 'ID de la transacción Pix',
+      chargeId: 'ID del cobro',
+      left: 'Pagado tras la devolución',
+      about: 'El comprobante del Pix está en la aplicación del banco que pagó.',
+    },
     codeLabel: 'Código Pix para copiar y pegar',
     copy: 'Copiar código Pix',
     copied: 'Código copiado',

@@ -1,5 +1,5 @@
 import { useParams } from '@tanstack/react-router'
-import { useEffect, useRef, useState } from 'react'
+import { useEffect, useRef, useState, type ComponentProps } from 'react'
 import { ApiError, get, post } from '../../base/api.ts'
 import { useFormat } from '../../base/format.ts'
 import { useIsFollowing } from '../../base/history.ts'
@@ -14,18 +14,23 @@ import { ConfirmDialog } from '../../ui/form/form-dialog.tsx'
 import { RefreshIcon, SearchIcon } from '../../ui/icons.tsx'
 import { Notice } from '../../ui/notice.tsx'
 import { toast } from '../../ui/toast.tsx'
-import { isPayable, refundableCents } from './deposit-amounts.ts'
-import { DepositStatus } from './deposit-columns.tsx'
-import { Amounts, DepositDetails, Refunds } from './deposit-details.tsx'
+import { isPayable, refundableCents } from '../../deposits/deposit-amounts.ts'
+import { DepositStatus } from '../../deposits/deposit-columns.tsx'
+import { Amounts, DepositDetails, Refunds } from '../../deposits/deposit-details.tsx'
+import { deliveryPath } from '../developers/webhook-events.ts'
 import { useDepositErrorText } from './deposit-errors.ts'
 import { PaymentCode } from './payment-code.tsx'
 import { RefundDialog, refundToast } from './refund-dialog.tsx'
-import { Timeline } from './timeline.tsx'
+import { DepositFrame } from '../../deposits/deposit-frame.tsx'
+import { NeighbourLinks, useListFilters } from '../../deposits/neighbours.tsx'
+import { Timeline } from '../../deposits/timeline.tsx'
+import { Share } from './share.tsx'
 
 const useTexts = translations({
   title: ['Depósito', 'Deposit'],
   back: ['Depósitos', 'Deposits'],
   pay: ['Para o pagador', 'For the payer'],
+  receipt: ['Recibo para o pagador', 'Receipt for the payer'],
   check: ['Consultar agora', 'Check now'],
   checked: ['Consultado agora: ainda não foi pago.', 'Checked just now: not paid yet.'],
   cancel: ['Cancelar', 'Cancel'],
@@ -88,7 +93,7 @@ export function DepositPage() {
   const t = useTexts()
   const { paymentLinkId = '' } = useParams({ strict: false })
   const history = useDepositHistory(paymentLinkId)
-  const back = { to: '/deposits', label: t.back }
+  const back = { to: '/deposits', label: t.back, search: useListFilters() }
   if (history.data)
     return <Loaded key={paymentLinkId} history={history.data} onChange={() => void history.refetch()} back={back} />
   if (history.error instanceof ApiError && history.error.status === 404)
@@ -106,15 +111,12 @@ export function DepositPage() {
     )
   return (
     <Page title={t.title} back={back} query={history} text={!history.error && <Skeleton className="h-6 w-28" />}>
-      <div className={COLUMNS}>
-        <Skeleton className="h-96 w-full rounded-2xl lg:order-2" />
+      <DepositFrame side={<Skeleton className="h-96 w-full rounded-2xl" />}>
         <Skeleton className="h-120 w-full rounded-2xl" />
-      </div>
+      </DepositFrame>
     </Page>
   )
 }
-
-const COLUMNS = 'grid grid-cols-1 items-start gap-6 lg:grid-cols-[minmax(0,1fr)_24rem]'
 
 function useDepositHistory(paymentLinkId: string) {
   const path = `/deposit/${encodeURIComponent(paymentLinkId)}/timeline`
@@ -147,7 +149,7 @@ function isMoving({ deposit, refunds }: DepositHistory): boolean {
   )
 }
 
-function Loaded(props: { history: DepositHistory; onChange: () => void; back: { to: string; label: string } }) {
+function Loaded(props: { history: DepositHistory; onChange: () => void; back: ComponentProps<typeof Page>['back'] }) {
   const t = useTexts()
   const { money } = useFormat()
   const statusText = useStatusText()
@@ -164,7 +166,7 @@ function Loaded(props: { history: DepositHistory; onChange: () => void; back: { 
     <Page
       title={money(deposit.value)}
       text={<DepositStatus deposit={deposit} />}
-      back={props.back}
+      {...(props.back && { back: props.back })}
       actions={
         <>
           {deposit.status === 'PENDING' && <CheckNow paymentLinkId={deposit.paymentLinkId} onChecked={onChange} />}
@@ -172,6 +174,7 @@ function Loaded(props: { history: DepositHistory; onChange: () => void; back: { 
           {mayRefund && canRefund && may('refunds:write') && (
             <Button onClick={() => setDialog('refund')}>{t.refund}</Button>
           )}
+          <NeighbourLinks path="/deposits" deposit={deposit} />
         </>
       }
     >
@@ -180,27 +183,44 @@ function Loaded(props: { history: DepositHistory; onChange: () => void; back: { 
         {t.now(statusText(deposit.status))}
       </p>
       <HeldNotice history={history} />
-      <div className={COLUMNS}>
-        <div className="space-y-6 lg:order-2">
-          {isPayable(deposit) && (
-            <Card title={t.pay}>
-              <PaymentCode deposit={deposit} />
-            </Card>
-          )}
-          <Amounts deposit={deposit} refunds={refunds} />
-          {!mayRefund && canRefund && may('refunds:write') && <p className="px-1 text-sm text-soft">{t.askOperator}</p>}
-        </div>
-        <div className="min-w-0 space-y-6">
-          {refunds.length > 0 && <Refunds refunds={refunds} />}
-          <Timeline entries={timeline} />
-          <DepositDetails history={history} />
-        </div>
-      </div>
+      <DepositFrame
+        side={
+          <>
+            <ForPayer deposit={deposit} />
+            <Amounts deposit={deposit} refunds={refunds} />
+            {!mayRefund && canRefund && may('refunds:write') && (
+              <p className="px-1 text-sm text-soft">{t.askOperator}</p>
+            )}
+          </>
+        }
+      >
+        {refunds.length > 0 && <Refunds refunds={refunds} />}
+        <Timeline entries={timeline} deliveryPath={deliveryPath} />
+        <DepositDetails history={history} />
+      </DepositFrame>
       {dialog === 'cancel' && (
         <CancelDialog paymentLinkId={deposit.paymentLinkId} onClose={close} onChange={onChange} />
       )}
       {dialog === 'refund' && <RefundDialog history={history} onClose={close} onRefunded={onChange} />}
     </Page>
+  )
+}
+
+function ForPayer({ deposit }: { deposit: DepositHistory['deposit'] }) {
+  const t = useTexts()
+  if (isPayable(deposit))
+    return (
+      <Card title={t.pay}>
+        <PaymentCode deposit={deposit} />
+      </Card>
+    )
+  if (deposit.status !== 'COMPLETED') return null
+  return (
+    <Card title={t.receipt}>
+      <div className="flex flex-wrap gap-2">
+        <Share deposit={{ ...deposit, value: deposit.receivedValue ?? deposit.value }} />
+      </div>
+    </Card>
   )
 }
 

@@ -1,4 +1,4 @@
-import { endOfDayIso, startOfDayIso } from '../../base/dates.ts'
+import { chosenPeriod } from '../../ui/data/periods.ts'
 import { useCursorList, useFilters, type Filters } from '../../base/queries.ts'
 import { translations } from '../../base/language.ts'
 import { useMay } from '../../base/session.ts'
@@ -11,7 +11,8 @@ import { ExportMenu } from '../../ui/data/export-menu.tsx'
 import { choicesOf, FilterBar } from '../../ui/data/filter-bar.tsx'
 import { Table } from '../../ui/data/table.tsx'
 import { DepositIcon, SearchIcon } from '../../ui/icons.tsx'
-import { depositCard, useDepositColumns } from './deposit-columns.tsx'
+import { depositCard, useDepositColumns } from '../../deposits/deposit-columns.tsx'
+import { depositQuery } from '../../deposits/deposit-list.ts'
 import { NewDepositButton } from './new-deposit-button.tsx'
 
 const useTexts = translations({
@@ -42,9 +43,9 @@ export function DepositsPage() {
   const statusText = useStatusText()
   const may = useMay()
   const isToday = !may('deposits:read')
-  const filters = useFilters(['search', 'status', 'from', 'to'])
-  const { search, status, from, to } = filters.values
-  const query = { search, status, from: startOfDayIso(from), to: endOfDayIso(to) }
+  const filters = useFilters(['search', 'status', 'period', 'from', 'to'])
+  const period = chosenPeriod(filters, 'all')
+  const query = depositQuery(filters.values)
   const list = useCursorList<Deposit>({
     path: '/deposits',
     query: { ...query, limit: PAGE_ROWS },
@@ -58,7 +59,7 @@ export function DepositsPage() {
       actions={
         <>
           {may('deposits:read') && <ExportMenu path="/deposits.csv" query={query} />}
-          <NewDepositButton />
+          <NewDepositButton opensBy="new" />
         </>
       }
     >
@@ -66,6 +67,7 @@ export function DepositsPage() {
         <FilterBar
           filters={filters}
           search={{ name: 'search', label: t.search }}
+          period={period}
           selects={[{ name: 'status', label: t.status, choices: choicesOf(DEPOSIT_STATUSES, statusText) }]}
         />
         <Table
@@ -74,6 +76,7 @@ export function DepositsPage() {
           list={list}
           rowKey={(deposit) => deposit.id}
           rowLink={(deposit) => `/deposits/${deposit.paymentLinkId}`}
+          rowState={{ depositFilters: filters.values }}
           card={depositCard}
           skeletonRows={10}
           empty={<NoDeposits filters={filters} />}

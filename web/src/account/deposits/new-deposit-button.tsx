@@ -13,7 +13,7 @@ const useTexts = translations({
 const NewDepositDialog = lazyComponent(() => import('./new-deposit.tsx'), 'NewDepositDialog')
 
 /** A suspended account cannot make deposits. The button says so before the user fills in a form. */
-export function NewDepositButton({ kind = 'primary' }: { kind?: 'primary' | 'secondary' }) {
+export function NewDepositButton({ kind = 'primary', opensBy }: { kind?: 'primary' | 'secondary'; opensBy?: string }) {
   const t = useTexts()
   const id = useId()
   const { suspendedReason } = useMe()
@@ -25,6 +25,7 @@ export function NewDepositButton({ kind = 'primary' }: { kind?: 'primary' | 'sec
       <DialogButton
         icon={PlusIcon}
         kind={kind}
+        opensBy={opensBy}
         disabled={isSuspended}
         dialog={(onClose) => <NewDepositDialog onClose={onClose} />}
         {...(isSuspended && { title: suspendedReason, 'aria-describedby': id })}

@@ -1,17 +1,17 @@
 import { useState } from 'react'
 import { newIdempotencyKey, post } from '../../base/api.ts'
-import { durationText } from '../../base/dates.ts'
 import { useFormat } from '../../base/format.ts'
 import { translations } from '../../base/language.ts'
 import { parseMoney } from '../../base/money.ts'
 import { refresh } from '../../base/queries.ts'
-import { useService } from '../../base/session.ts'
-import type { NewCharge } from '../../contract/types.ts'
+import type { NewCharge, Shop } from '../../contract/types.ts'
 import { Button, ButtonLink } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/form/dialog.tsx'
 import { Input, Select, useCheck, useFields } from '../../ui/form/form.tsx'
 import { FormDialog } from '../../ui/form/form-dialog.tsx'
+import { useShop } from '../shop/shop.ts'
 import { useDepositErrorText } from './deposit-errors.ts'
+import { useExpiryChoices } from './expiries.ts'
 import { PaymentCode } from './payment-code.tsx'
 
 const useTexts = translations({
@@ -44,7 +44,10 @@ export function NewDepositDialog({ onClose }: { onClose: () => void }) {
   const t = useTexts()
   const { money } = useFormat()
   const [made, setMade] = useState<NewCharge>()
-  if (!made) return <NewDepositForm onClose={onClose} onMade={setMade} />
+  const shop = useShop()
+  // The form begins with what the shop says. Without an answer it begins empty, and at once.
+  if (shop.isLoading && shop.failureCount === 0) return null
+  if (!made) return <NewDepositForm onClose={onClose} onMade={setMade} shop={shop.data?.shop} />
   return (
     <Dialog
       onClose={onClose}
@@ -64,18 +67,22 @@ export function NewDepositDialog({ onClose }: { onClose: () => void }) {
   )
 }
 
-// These are seconds, within the server's limits.
-const EXPIRIES = [300, 900, 1_800, 3_600, 21_600, 86_400]
+type FormProps = { onClose: () => void; onMade: (made: NewCharge) => void; shop: Shop | undefined }
 
-type FormProps = { onClose: () => void; onMade: (made: NewCharge) => void }
-
-function NewDepositForm({ onClose, onMade }: FormProps) {
+function NewDepositForm({ onClose, onMade, shop }: FormProps) {
   const t = useTexts()
   const { language, money } = useFormat()
   const errorText = useDepositErrorText()
-  const { chargeExpiresSeconds } = useService()
   const [idempotencyKey, setKey] = useState(newIdempotencyKey)
-  const empty = { value: '', description: '', externalId: '', expiresIn: '' }
+  const expiries = useExpiryChoices(t.byDefault)
+  const byShop = String(shop?.defaultExpiresIn ?? '')
+  const empty = {
+    value: '',
+    description: shop?.defaultDescription ?? '',
+    externalId: '',
+    // The operator may have lowered the limit since.
+    expiresIn: expiries.some(({ value }) => value === byShop) ? byShop : '',
+  }
   const { typed, field } = useFields(empty, () => setKey(newIdempotencyKey()))
   const cents = parseMoney(typed.value) ?? 0
   const { isWrong, onCheck } = useCheck(cents > 0)
@@ -106,14 +113,7 @@ function NewDepositForm({ onClose, onMade }: FormProps) {
       />
       <Input {...field('description')} label={t.description} isOptional maxLength={140} hint={t.descriptionHint} />
       <Input {...field('externalId')} label={t.externalId} isOptional maxLength={64} hint={t.externalIdHint} />
-      <Select
-        {...field('expiresIn')}
-        label={t.expiry}
-        choices={[
-          { value: '', label: t.byDefault(durationText(chargeExpiresSeconds, language)) },
-          ...EXPIRIES.map((seconds) => ({ value: String(seconds), label: durationText(seconds, language) })),
-        ]}
-      />
+      <Select {...field('expiresIn')} label={t.expiry} choices={expiries} />
     </FormDialog>
   )
 }

@@ -4,12 +4,12 @@ import { buttonClass } from '../../ui/button.tsx'
 import { CopyButton } from '../../ui/data/values.tsx'
 import { QrCode } from '../../ui/data/qr-code.tsx'
 import { ExternalIcon } from '../../ui/icons.tsx'
+import { Share } from './share.tsx'
 
 const useTexts = translations({
   qr: ['QR code para pagar este depósito', 'QR code to pay this deposit'],
   code: ['Código Pix copia e cola', 'Pix copy and paste code'],
   copyCode: ['Copiar código Pix', 'Copy Pix code'],
-  copyLink: ['Copiar link', 'Copy link'],
   open: ['Abrir página de pagamento', 'Open payment page'],
 })
 
@@ -25,7 +25,7 @@ export function PaymentCode({ deposit }: { deposit: NewCharge }) {
       </div>
       <div className="flex flex-wrap gap-2">
         <CopyButton text={deposit.emv} label={t.copyCode} />
-        <CopyButton text={deposit.paymentLinkUrl} label={t.copyLink} />
+        <Share deposit={deposit} />
       </div>
       <a
         href={deposit.paymentLinkUrl}

@@ -12,7 +12,7 @@ import { Input, useCheck, useFields } from '../../ui/form/form.tsx'
 import { ConfirmDialog, FormDialog } from '../../ui/form/form-dialog.tsx'
 import { Notice } from '../../ui/notice.tsx'
 import { toast } from '../../ui/toast.tsx'
-import { refundableCents, returnedFeeCents } from './deposit-amounts.ts'
+import { refundableCents, returnedFeeCents } from '../../deposits/deposit-amounts.ts'
 import { useDepositErrorText } from './deposit-errors.ts'
 
 const useTexts = translations({

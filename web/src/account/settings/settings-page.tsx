@@ -1,16 +1,16 @@
 import { LANGUAGES, setLanguage, translations, useLanguage, type Language } from '../../base/language.ts'
 import { useMe } from '../../base/session.ts'
+import { setSingleKeys, useHasSingleKeys } from '../../ui/shortcuts.ts'
 import { setTheme, useTheme } from '../../base/theme.ts'
 import { Card, DetailList, Page } from '../../ui/page.tsx'
 import { Copyable } from '../../ui/data/values.tsx'
-import { Select } from '../../ui/form/form.tsx'
+import { Checkbox, Select } from '../../ui/form/form.tsx'
 import { NoticeChoices } from '../notices/notice-choices.tsx'
 import { useHasNotices } from '../notices/notices.ts'
 import { ChangePassword } from './change-password.tsx'
 import { LeaveAccount } from './leave-account.tsx'
 import { Passkeys } from './passkeys.tsx'
 import { Sessions } from './sessions.tsx'
-import { TimeZoneSetting } from './time-zone.tsx'
 import { TwoFactor } from './two-factor.tsx'
 
 const useTexts = translations({
@@ -23,6 +23,11 @@ const useTexts = translations({
   appearanceText: ['Vale para este navegador.', 'Applies to this browser.'],
   language: ['Idioma', 'Language'],
   theme: ['Tema', 'Theme'],
+  shortcuts: ['Atalhos de uma tecla', 'Shortcuts of a single key'],
+  shortcutsHint: [
+    'Como G e depois D para ir à lista. A tecla ? mostra todos.',
+    'Such as G and then D to go to the list. The key ? shows them all.',
+  ],
   themes: {
     system: ['Do sistema', 'System'],
     light: ['Claro', 'Light'],
@@ -44,7 +49,6 @@ export function SettingsPage() {
           ]}
         />
       </Card>
-      {me.kind === 'account' && <TimeZoneSetting />}
       <TwoFactor />
       <Passkeys />
       <ChangePassword />
@@ -76,6 +80,9 @@ function Appearance() {
           onChange={setTheme}
           choices={Object.entries(t.themes).map(([value, label]) => ({ value, label }))}
         />
+      </div>
+      <div id="shortcuts" className="pt-5">
+        <Checkbox label={t.shortcuts} hint={t.shortcutsHint} value={useHasSingleKeys()} onChange={setSingleKeys} />
       </div>
     </Card>
   )

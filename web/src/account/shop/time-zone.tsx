@@ -11,8 +11,8 @@ import { toast } from '../../ui/toast.tsx'
 const useTexts = translations({
   title: ['Fuso horário da conta', 'Time zone of the account'],
   text: [
-    'Nele começam os dias do extrato, dos arquivos e de todas as páginas.',
-    'In it begin the days of the statement, of files and of all pages.',
+    'Os dias do extrato, dos arquivos e de todas as páginas começam à meia-noite deste fuso.',
+    'The days of the statement, of files and of all pages begin at midnight in this zone.',
   ],
   zone: ['Fuso horário', 'Time zone'],
   submit: ['Salvar', 'Save'],
