@@ -6,7 +6,16 @@ import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import { defineConfig, type Plugin } from 'vite'
 
 // What the development server leaves to a guiche that runs beside it.
-const SERVED_BY_GUICHE = ['/dashboard/api', '/api', '/openapi.json', '/docs', '/icon.svg', '/payment-link', '/qr']
+const SERVED_BY_GUICHE = [
+  '/dashboard/api',
+  '/api',
+  '/openapi.json',
+  '/docs',
+  '/llms',
+  '/icon.svg',
+  '/payment-link',
+  '/qr',
+]
 
 const config = defineConfig({
   plugins: [react(), tailwindcss(), compressed()],
@@ -18,11 +27,22 @@ const config = defineConfig({
     target: 'es2023',
     // A chunk of its own changes less often than our pages do, and stays in the browser's cache.
     rolldownOptions: {
+      input: {
+        index: join(import.meta.dirname, 'index.html'),
+        // Shops name this file in their pages, so its name says nothing of its content.
+        'guiche-pix': join(import.meta.dirname, 'src/element/guiche-pix.ts'),
+      },
       output: {
+        entryFileNames: ({ name }) => (name === 'guiche-pix' ? 'elements/[name].js' : 'assets/[name]-[hash].js'),
         codeSplitting: {
           groups: [
             { name: 'react', test: /node_modules[\\/](react|react-dom|scheduler)[\\/]/ },
             { name: 'tanstack', test: /node_modules[\\/]@tanstack[\\/]/ },
+            // Every page has them, and a request for each would cost more than its file.
+            {
+              name: 'every-page',
+              test: /src[\\/](base[\\/](language|dates)|ui[\\/](button|badge|data[\\/](values|table)))\.tsx?$/,
+            },
           ],
         },
       },
@@ -57,7 +77,7 @@ function compressed(): Plugin {
         const content = readFileSync(join(dir, name))
         if (content.length < WORTH_COMPRESSING_BYTES) continue
         writeFileSync(join(dir, `${name}.br`), brotliCompressSync(content, BROTLI))
-        writeFileSync(join(dir, `${name}.gz`), gzipSync(content))
+        writeFileSync(join(dir, `${name}.gz`), gzipSync(content, { level: 9 }))
       }
     },
   }

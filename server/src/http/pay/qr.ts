@@ -9,7 +9,7 @@ import { keptPng, keptSvg } from './qr-image.ts'
 
 // The largest is enough for a poster and takes a few milliseconds. The smallest has whole pixels for any code.
 const SIZE = { min: 128, max: 1024, default: 512 }
-// The code of a charge never changes, and a charge lives a day at most.
+// The code of a charge never changes.
 const CACHE_CONTROL = 'public, max-age=86400, immutable'
 
 const binary = (description: string, type: string) => ({

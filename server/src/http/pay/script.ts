@@ -13,6 +13,7 @@ listen()
 const ticking = setInterval(tick, 1000)
 const watching = setInterval(() => { if (Date.now() - heardAt > SILENCE_MS) look() }, LOOK_MS)
 tick()
+if (location.hash === '#print') print()
 
 function take(main) {
   card = $('[data-state]', main)
@@ -24,7 +25,8 @@ function tick() {
   if (!shown) return
   if (seconds <= 0) look()
   const two = (n) => String(n).padStart(2, '0'), s = Math.max(0, seconds), h = Math.floor(s / 3600)
-  shown.textContent = (h ? h + ':' : '') + two(Math.floor(s / 60) % 60) + ':' + two(s % 60)
+  // The banner says the day.
+  shown.textContent = h > 47 ? '' : (h ? h + ':' : '') + two(Math.floor(s / 60) % 60) + ':' + two(s % 60)
 }
 
 function listen() {
@@ -34,6 +36,7 @@ function listen() {
   source.onmessage = (event) => {
     heardAt = Date.now()
     const { status, heldValue = 0, keptValue = 0 } = JSON.parse(event.data)
+    if (status !== 'PENDING') hush()
     if (status !== 'PENDING' || heldValue + ' ' + keptValue !== card.dataset.held) look()
   }
   source.onerror = () => {

@@ -1,0 +1,1 @@
+export const PRICE_CENTS = 50_00
