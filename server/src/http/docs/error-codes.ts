@@ -60,6 +60,7 @@ const OF_OPERATION: Record<string, ErrorCode[]> = {
     'not_cancelable',
     'payment_held',
   ],
+  'noteException 409': ['note_limit'],
   'resolveException 503': ['provider_unavailable'],
   'endRefund 409': ['refund_ended', 'refund_not_sent', 'refund_in_progress'],
   'reconcile 503': ['provider_unavailable'],

@@ -56,7 +56,7 @@ export type Operation = {
 }
 export type Document = {
   openapi: string
-  info: { title: string; description: string }
+  info: { title: string; version: string; description: string }
   servers: { url: string; description: string }[]
   tags: { name: string; description: string }[]
   security: object[]

@@ -2,10 +2,7 @@ import swagger from '@fastify/swagger'
 import type { FastifyInstance } from 'fastify'
 import { createJsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod'
 import { VERSION } from '../../base/version.ts'
-import { referencePage } from './reference-page.ts'
-import { pageHeaders, pageText } from '../server/page-layout.ts'
-import { finishDocument, type Document } from './openapi-postprocess.ts'
-import { makeServedDocument } from '../server/served-document.ts'
+import { finishDocument } from './openapi-postprocess.ts'
 
 /** Listens to the routes that are registered after it, and makes the document from their schemas. */
 export async function describeRoutes(app: FastifyInstance): Promise<void> {
@@ -46,34 +43,6 @@ export async function describeRoutes(app: FastifyInstance): Promise<void> {
 }
 
 const transform = createJsonSchemaTransform({})
-
-/** /openapi.json for programs and /docs for people, both from the same document. */
-export function docsRoutes(app: FastifyInstance, publicUrl: string): void {
-  const json = makeServedDocument(() => ({
-    headers: { 'content-type': 'application/json; charset=utf-8' },
-    text: JSON.stringify(app.swagger()),
-  }))
-  const yaml = makeServedDocument(() => ({
-    headers: { 'content-type': 'application/yaml; charset=utf-8' },
-    text: app.swagger({ yaml: true }),
-  }))
-  const page = makeServedDocument(() => {
-    const reference = referencePage(app.swagger() as object as Document, publicUrl)
-    return { headers: pageHeaders(reference), text: pageText(reference) }
-  })
-  for (const [url, send] of [
-    ['/openapi.json', json],
-    ['/docs/json', json],
-    ['/docs/yaml', yaml],
-  ] as const) {
-    app.get(url, { schema: { hide: true } }, async (request, reply) => {
-      // The document is public, so tools of other sites may read it.
-      reply.headers({ 'access-control-allow-origin': '*', 'cross-origin-resource-policy': 'cross-origin' })
-      return send(request, reply)
-    })
-  }
-  app.get('/docs', { schema: { hide: true } }, page)
-}
 
 const SECURITY_SCHEMES = {
   bearer: {

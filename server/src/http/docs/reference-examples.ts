@@ -1,6 +1,6 @@
 import type { Document, Operation, Schema } from './openapi-postprocess.ts'
 import { formsOf, refName } from './reference-fields.ts'
-import { EVENT_EXAMPLES } from './webhook-events.ts'
+import { EVENT_EXAMPLES } from '../api/event-examples.ts'
 
 // No schema of ours is deeper; one that refers to itself ends here.
 const MAX_DEPTH = 8
@@ -27,10 +27,13 @@ export function exampleRequest(
     const example = parameters.find((parameter) => parameter.name === name)?.example
     return typeof example === 'string' ? example : `$${name.replaceAll(/[A-Z]/g, '_$&').toUpperCase()}`
   })
+  const query = parameters.flatMap(({ name, in: place, required, example }) =>
+    place === 'query' && required ? `${name}=${encodeURIComponent(String(example))}` : [],
+  )
   const json = requestBody?.content['application/json']
   return {
     method,
-    url: `${publicUrl}${filled}`,
+    url: `${publicUrl}${filled}${query.length > 0 ? `?${query.join('&')}` : ''}`,
     needsKey: security?.length !== 0,
     takesIdempotencyKey: parameters.some(({ name }) => name === 'Idempotency-Key'),
     body: json && (json.example ?? exampleOf(document, json.schema!, { isRequest: true })),

@@ -7,7 +7,7 @@ import { fieldItem, fieldList, objectId, prose, refName } from './reference-fiel
 import { curlSample, javascriptSample, phpSample, pythonSample } from './reference-samples.ts'
 import { REFERENCE_STYLE } from './reference-style.ts'
 
-type RoutedOperation = Operation & { path: string; method: string }
+export type RoutedOperation = Operation & { path: string; method: string }
 type Group = { name: string; description: string; operations: RoutedOperation[] }
 
 /** The reference for people, from the same document that programs read. It needs no script. */
@@ -28,7 +28,7 @@ export function referencePage(document: Document, publicUrl: string): Page {
   }
 }
 
-function groupsOf(document: Document): Group[] {
+export function groupsOf(document: Document): Group[] {
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ ...operation, path, method: method.toUpperCase() })),
   )
@@ -86,9 +86,11 @@ function introduction({ info, components }: Document, publicUrl: string): Html {
     <h1>guiche API</h1>
     ${info.description.split('\n\n').map((paragraph) => html`<p>${prose(paragraph)}</p>`)}
     <p><b>Base URL</b>: <code>${publicUrl}</code></p>
+    <p><b>Guide</b>: <a href="/docs?lang=en">your first deposit, webhooks, errors</a>, with code to copy.</p>
     <p>
       <b>For programs</b>: this reference is made from the OpenAPI 3.1 document at
-      <a href="/openapi.json">/openapi.json</a>.
+      <a href="/openapi.json">/openapi.json</a>, and so is the
+      <a href="/docs/guiche.opencollection.json" download>collection for Bruno</a>.
     </p>
     <h2 id="authentication">Authentication</h2>
     <p>Make an API key in the <a href="/developers">dashboard</a>, and send it in one of these ways:</p>

@@ -1,0 +1,5 @@
+from guiche import call
+
+available = call("GET", "/api/balance")["available"]
+payout = call("POST", "/api/payouts", {"value": 1000, "note": "Week 5"}, key="payout-week-5")["payout"]
+print(available, payout["value"], payout["status"])
