@@ -14,7 +14,11 @@ const TIMEOUT_MS = 240_000 * patience()
 export default defineConfig({
   // Tests import the build, which is what users run. It also loads faster than sources that must be compiled first.
   resolve: {
-    alias: [{ find: /^(?:\.\.\/)+src\/(.+)\.ts$/, replacement: fileURLToPath(new URL('dist/$1.js', import.meta.url)) }],
+    alias: [
+      { find: /^(?:\.\.\/)+src\/(.+)\.ts$/, replacement: fileURLToPath(new URL('dist/$1.js', import.meta.url)) },
+      // The samples of the guide name the client as its users do.
+      { find: '@guiche/sdk', replacement: fileURLToPath(new URL('sdk/dist/client.js', import.meta.url)) },
+    ],
   },
   test: {
     server: { deps: { external: [/\/server\/dist\//] } },

@@ -124,6 +124,7 @@ async function makeExceptions({ call, bank, db, service, victim }) {
   for (const cents of [700, 800, 900]) await bank.pay({ txid: 'f'.repeat(32), amountCents: cents })
   await settled({ service, db, bank })
   const [, first, second] = await db.exceptions('unknown_charge')
+  for (const text of ['the payer called', 'and called again']) await run(service, 'exceptions', 'note', first, text)
   await resolve(service, first, '--write-off')
   await resolve(service, second, '--refund')
   for (const how of ['--match', undefined]) {

@@ -54,6 +54,12 @@ export function sealForgeries({ victim, eve }) {
     ],
     ['a name that somebody else chose', ['row'], `update accounts set name = 'Loja' where id = '${victim}'`],
     [
+      'a shop that nobody set up, which sends payers elsewhere',
+      ['row'],
+      `insert into brands (id, version, changed_at, language, return_origins)
+       values ('${eve}', 1, now(), 'pt-BR', '{https://evil.example}')`,
+    ],
+    [
       'an account that is older than it was',
       ['row'],
       `update accounts set created_at = created_at - interval '1 day' where id = '${eve}'`,
@@ -263,6 +269,14 @@ export function sealForgeries({ victim, eve }) {
       'a decision of another day',
       ['row'],
       `update exceptions set resolved_at = resolved_at - interval '1 day' where id = ${decided}`,
+    ],
+    ['a note of another text', ['row'], `update exception_notes set text = 'x' where number = 1`],
+    ['a note of somebody else', ['row'], `update exception_notes set noted_by = 'olga' where number = 1`],
+    ['a note that is gone', ['row'], `delete from exception_notes where number = 2`],
+    [
+      'a note that nobody wrote',
+      ['row'],
+      copy('exception_notes', one('exception_notes'), { id: 'gen_random_uuid()', number: '3' }),
     ],
     [
       'the fee of the last refund kept back, in all books',

@@ -4,25 +4,38 @@ import type {
   Account,
   AccountCounts,
   AccountTerms,
+  AccountVolume,
   AuditLogEntry,
   Charge,
   Closing,
   DayComparison,
   DeliveryAttempt,
   Deposit,
+  DepositAccount,
   Event,
   Exception,
+  ExceptionNote,
+  Found,
   FullDeposit,
+  HealthLine,
+  HistoryEntry,
+  HistoryPlace,
+  LedgerTransfer,
   NewCharge,
+  OperatorDeposit,
   OperatorPayout,
   OperatorRefund,
+  OperatorRequest,
   Payout,
   ProviderHealth,
   Refund,
+  Shop,
   StatementLine,
   StatementTotals,
   Webhook,
+  WebhookStats,
   WebhookTest,
+  WebhookWaiting,
 } from './types.ts'
 
 /** Method and path of each operation. `key` marks those that take an `Idempotency-Key`. */
@@ -34,6 +47,7 @@ export const OPERATIONS = {
   listDeposits: ['GET', '/api/deposits'],
   ensureDeposit: ['PUT', '/api/orders/{externalId}/deposit'],
   getOrder: ['GET', '/api/orders/{externalId}'],
+  getShop: ['GET', '/api/shop'],
   refundDeposit: ['POST', '/api/deposit/{paymentLinkId}/refund', 'key'],
   listRefunds: ['GET', '/api/deposit/{paymentLinkId}/refunds'],
   requestPayout: ['POST', '/api/payouts', 'key'],
@@ -48,6 +62,8 @@ export const OPERATIONS = {
   deleteWebhook: ['DELETE', '/api/webhooks/{webhookId}'],
   testWebhook: ['POST', '/api/webhooks/{webhookId}/test'],
   rotateWebhookSecret: ['POST', '/api/webhooks/{webhookId}/rotate-secret'],
+  getWebhookStats: ['GET', '/api/webhooks/{webhookId}/stats'],
+  retryWebhook: ['POST', '/api/webhooks/{webhookId}/retry'],
   listEvents: ['GET', '/api/events'],
   getEvent: ['GET', '/api/events/{eventId}'],
   resendEvent: ['POST', '/api/events/{eventId}/resend'],
@@ -56,13 +72,19 @@ export const OPERATIONS = {
   getReceipt: ['GET', '/api/events/{eventId}/receipt', 'text'],
   listAccounts: ['GET', '/api/operator/accounts'],
   getAccount: ['GET', '/api/operator/accounts/{accountId}'],
+  getAccountHistory: ['GET', '/api/operator/accounts/{accountId}/history'],
   setAccountTerms: ['PATCH', '/api/operator/accounts/{accountId}/terms'],
   suspendAccount: ['POST', '/api/operator/accounts/{accountId}/suspend'],
   resumeAccount: ['POST', '/api/operator/accounts/{accountId}/resume'],
   signOutAccount: ['POST', '/api/operator/accounts/{accountId}/sign-out'],
+  searchAll: ['GET', '/api/operator/search'],
+  listAllDeposits: ['GET', '/api/operator/deposits'],
+  getAnyDeposit: ['GET', '/api/operator/deposits/{paymentLinkId}'],
   listExceptions: ['GET', '/api/operator/exceptions'],
   getException: ['GET', '/api/operator/exceptions/{exceptionId}'],
+  noteException: ['POST', '/api/operator/exceptions/{exceptionId}/notes'],
   resolveException: ['POST', '/api/operator/exceptions/{exceptionId}/resolve'],
+  resolveExceptions: ['POST', '/api/operator/exceptions/resolve'],
   listAllRefunds: ['GET', '/api/operator/refunds'],
   refundAnyDeposit: ['POST', '/api/operator/deposits/{paymentLinkId}/refund', 'key'],
   endRefund: ['POST', '/api/operator/refunds/{refundId}/end'],
@@ -73,7 +95,9 @@ export const OPERATIONS = {
   listClosings: ['GET', '/api/operator/closings'],
   reconcile: ['POST', '/api/operator/reconcile'],
   listAuditLog: ['GET', '/api/operator/audit-log'],
+  findRequest: ['GET', '/api/operator/requests/{requestId}'],
   listProviders: ['GET', '/api/operator/providers'],
+  getHealth: ['GET', '/api/operator/health'],
 } as const
 
 /** What each operation takes and answers. */
@@ -131,6 +155,12 @@ export type Operations = {
       deposits: Deposit[]
       /** Send it as `cursor` to get the next page. Null on the last page. */
       nextCursor: string | null
+    }
+  }
+  /** Get the shop. */
+  getShop: {
+    answer: {
+      shop: Shop
     }
   }
   /** Refund a deposit. */
@@ -200,8 +230,8 @@ export type Operations = {
       /** The balance after its last line, in cents. On the first page, with `from` or `to`. */
       closingBalance?: number
       /**
-       * The sums of the period, by kind. Left out of a period with more than 100000 lines. On the first page, with
-       * `from` or `to`.
+       * The sums of the period, by kind: of the lines between `minValue` and `maxValue`, if given. Left out of a
+       * period with more than 100000 lines. On the first page, with `from` or `to`.
        */
       totals?: StatementTotals[]
     }
@@ -243,6 +273,7 @@ export type Operations = {
   /** Send a test event. */
   testWebhook: {
     path: { webhookId: string }
+    body?: TestWebhookBody
     answer: {
       test: WebhookTest
     }
@@ -255,6 +286,23 @@ export type Operations = {
       webhook: Webhook
       /** The signing secret, `whsec_…`. Shown only once. */
       secret: string
+    }
+  }
+  /** Get how a webhook fares. */
+  getWebhookStats: {
+    path: { webhookId: string }
+    answer: {
+      stats: WebhookStats
+      waiting: WebhookWaiting
+    }
+  }
+  /** Retry waiting deliveries now. */
+  retryWebhook: {
+    path: { webhookId: string }
+    body?: RetryWebhookBody
+    answer: {
+      /** Deliveries that were waiting, and are due now. */
+      queued: number
     }
   }
   /** List events. */
@@ -336,6 +384,41 @@ export type Operations = {
       account: Account
       terms: AccountTerms
       counts: AccountCounts
+      volume: AccountVolume
+      /** Its API keys, active ones first, at most 500. A key itself is stored nowhere. */
+      keys: Array<{
+        name: string
+        prefix: string
+        scopes: string[]
+        createdAt: string
+        expiresAt: string | null
+        revokedAt: string | null
+        lastUsedAt: string | null
+      }>
+      webhooks: Array<{
+        name: string
+        /** Of its URL. The rest is the account’s own. */
+        host: string
+        state: 'working' | 'failing' | 'disabled'
+        failingSince: string | null
+      }>
+      members: Array<{
+        email: string
+        role: 'owner' | 'finance' | 'developer' | 'cashier' | 'viewer'
+        hasSecondFactor: boolean
+        /** Null if it was longer ago than records of sign-ins are kept. */
+        lastSignInAt: string | null
+      }>
+    }
+  }
+  /** List the history of an account. */
+  getAccountHistory: {
+    path: { accountId: string }
+    query?: GetAccountHistoryQuery
+    answer: {
+      events: HistoryEntry[]
+      /** Send it as `cursor` to get the next page. Null on the last page. */
+      nextCursor: string | null
     }
   }
   /** Set fee and limits of an account. */
@@ -371,6 +454,40 @@ export type Operations = {
       ended: number
     }
   }
+  /** Search everything. */
+  searchAll: {
+    query?: SearchAllQuery
+    answer: {
+      results: Found[]
+    }
+  }
+  /** List deposits of all accounts. */
+  listAllDeposits: {
+    query?: ListAllDepositsQuery
+    answer: {
+      deposits: OperatorDeposit[]
+      /** Send it as `cursor` to get the next page. Null on the last page. */
+      nextCursor: string | null
+    }
+  }
+  /** Get a deposit of any account. */
+  getAnyDeposit: {
+    path: { paymentLinkId: string }
+    answer: {
+      deposit: Deposit
+      account: DepositAccount
+      provider: string
+      refunds: Refund[]
+      /** What happened, oldest first. */
+      timeline: unknown[]
+      /** Oldest first, at most 1 000. */
+      ledger: LedgerTransfer[]
+      /** The events about it, oldest first, at most 100. */
+      history: HistoryPlace[]
+      /** The ids of its exceptions, oldest first. */
+      exceptions: string[]
+    }
+  }
   /** List exceptions. */
   listExceptions: {
     query?: ListExceptionsQuery
@@ -385,6 +502,23 @@ export type Operations = {
     path: { exceptionId: string }
     answer: {
       exception: Exception
+      notes: ExceptionNote[]
+      queue: {
+        /** Its place among the open ones, newest first; null if it is not open. */
+        position: number | null
+        /** Open ones, counted up to 1000. */
+        count: number
+        /** The open one that follows it, or after the last one the first. */
+        nextId: string | null
+      }
+    }
+  }
+  /** Write a note on an exception. */
+  noteException: {
+    path: { exceptionId: string }
+    body: NoteExceptionBody
+    answer: {
+      note: ExceptionNote
     }
   }
   /** Resolve an exception. */
@@ -393,6 +527,23 @@ export type Operations = {
     body: ResolveExceptionBody
     answer: {
       exception: Exception
+    }
+  }
+  /** Resolve several exceptions alike. */
+  resolveExceptions: {
+    body: ResolveExceptionsBody
+    answer: {
+      results: Array<{
+        id: string
+        /** resolving: its refund is in progress. */
+        result: 'resolved' | 'resolving' | 'refused'
+        /** Of a refusal, its error code. */
+        code: string | null
+        /** Of a refusal, why, for humans. */
+        error: string | null
+        /** As it is now; null if the id is unknown. */
+        exception: Exception | null
+      }>
     }
   }
   /** List refunds. */
@@ -476,10 +627,39 @@ export type Operations = {
       nextCursor: string | null
     }
   }
+  /** Find a request by its id. */
+  findRequest: {
+    path: { requestId: string }
+    answer: {
+      requests: OperatorRequest[]
+    }
+  }
   /** Get the health of the payment providers. */
   listProviders: {
     answer: {
       providers: ProviderHealth[]
+    }
+  }
+  /** Is everything in order?. */
+  getHealth: {
+    answer: {
+      /** red: somebody must act now. yellow: it waits for the morning. As the alerts for Prometheus say. */
+      level: 'green' | 'yellow' | 'red'
+      at: string
+      lines: HealthLine[]
+      processes: Array<{
+        role: string
+        host: string
+        version: string
+        startedAt: string
+        /** Its connections to the database; null if it told nothing yet. */
+        pool: {
+          max: number
+          inUse: number
+          idle: number
+          waiting: number
+        } | null
+      }>
     }
   }
 }
@@ -494,9 +674,15 @@ export type CreateDepositBody = {
   externalId?: string | null
   /** Shown to the payer on the payment page and in the banking app. */
   description?: string | null
+  /**
+   * Where the payment page leads back to once the charge is paid, on an origin that your account lists under
+   * My shop. It gets `paymentLinkId` and `status` as parameters. Anybody can write such a link, so it proves
+   * no payment.
+   */
+  returnUrl?: string | null
   /** Your own data about the deposit: at most 20 texts, and 4096 bytes as JSON. The payer does not see it. */
   metadata?: Record<string, string> | null
-  /** Seconds until the charge expires. The default is one hour, unless the operator changed it. */
+  /** Seconds until the charge expires, up to 30 days. The default is one hour, unless the operator changed it. */
   expiresIn?: number | null
 }
 
@@ -508,8 +694,9 @@ export type ListDepositsQuery = {
   /**
    * Only charges that match this text: part of `externalId` or `description` (3 characters or more, in any
    * case, with or without accents), the beginning of `id` or `paymentLinkId`, an amount (`199,90` or
-   * `199.90`), or the `endToEndId`. Part of an `endToEndId` (5 characters or more) finds newer charges; narrow
-   * the period for older ones.
+   * `199.90`), the `endToEndId`, or a part of `id` or `endToEndId` with 7 or more of its last 11 characters. A
+   * shorter part of an `endToEndId` (5 characters or more) finds newer charges; narrow the period for older
+   * ones.
    */
   search?: string
   /** Only items from this time on (inclusive). */
@@ -527,9 +714,15 @@ export type EnsureDepositBody = {
   value: number
   /** Shown to the payer on the payment page and in the banking app. */
   description?: string | null
+  /**
+   * Where the payment page leads back to once the charge is paid, on an origin that your account lists under
+   * My shop. It gets `paymentLinkId` and `status` as parameters. Anybody can write such a link, so it proves
+   * no payment.
+   */
+  returnUrl?: string | null
   /** Your own data about the deposit: at most 20 texts, and 4096 bytes as JSON. The payer does not see it. */
   metadata?: Record<string, string> | null
-  /** Seconds until the charge expires. The default is one hour, unless the operator changed it. */
+  /** Seconds until the charge expires, up to 30 days. The default is one hour, unless the operator changed it. */
   expiresIn?: number | null
 }
 
@@ -583,6 +776,10 @@ export type GetStatementQuery = {
   from?: string
   /** Only lines up to this day, inclusive; or before this time. */
   to?: string
+  /** Only lines whose `gross`, without its sign, is at least this, in cents. Needs `from` or `to`. */
+  minValue?: number
+  /** Only lines whose `gross`, without its sign, is at most this, in cents. Needs `from` or `to`. */
+  maxValue?: number
   /** The `nextCursor` of the previous page. */
   cursor?: string
   /** Maximum number of items. */
@@ -636,9 +833,35 @@ export type UpdateWebhookBody = {
   enabled?: boolean
 }
 
+export type TestWebhookBody = {
+  /**
+   * Sends the example of this kind instead. It is marked as a test: `event` is `TEST_` and the kind, `id`
+   * begins with `evt_test_`, `test` is true, and the header `Guiche-Test` is set. Nothing happened, and it is
+   * in no history.
+   */
+  event?:
+    | 'DEPOSIT_ASSET_SUCCESS'
+    | 'DEPOSIT_EXPIRED'
+    | 'DEPOSIT_CANCELED'
+    | 'DEPOSIT_HELD'
+    | 'DEPOSIT_RELEASED'
+    | 'DEPOSIT_REFUNDED'
+    | 'REFUND_FAILED'
+    | 'PAYOUT_PAID'
+    | 'PAYOUT_REJECTED'
+    | 'WEBHOOK_DISABLED'
+    | 'KEY_CREATED'
+    | 'KEY_REVOKED'
+}
+
 export type RotateWebhookSecretBody = {
   /** How long the old secret signs too. Send 0 if the old secret has leaked. */
   overlapSeconds?: number
+}
+
+export type RetryWebhookBody = {
+  /** Only the delivery of this event. */
+  eventId?: string
 }
 
 export type ListEventsQuery = {
@@ -711,6 +934,13 @@ export type ListAccountsQuery = {
   limit?: number
 }
 
+export type GetAccountHistoryQuery = {
+  /** The `nextCursor` of the previous page. */
+  cursor?: string
+  /** Maximum number of items. */
+  limit?: number
+}
+
 /** Changes only the fields given. null restores the default. */
 export type SetAccountTermsBody = {
   /** Fee in basis points of the value: 100 is 1 %. */
@@ -746,6 +976,36 @@ export type SignOutAccountBody = {
   reason: string
 }
 
+export type SearchAllQuery = {
+  /** What was typed or pasted. */
+  q?: string
+  /** Maximum number of each kind. */
+  limit?: number
+}
+
+export type ListAllDepositsQuery = {
+  /** Only charges with this status. */
+  status?: 'PENDING' | 'COMPLETED' | 'EXPIRED' | 'CANCELED'
+  /**
+   * Only charges that match this text: part of `externalId` or `description` (3 characters or more, in any
+   * case, with or without accents), the beginning of `id` or `paymentLinkId`, an amount (`199,90` or
+   * `199.90`), the `endToEndId`, or a part of `id` or `endToEndId` with 7 or more of its last 11 characters. A
+   * shorter part of an `endToEndId` (5 characters or more) finds newer charges; narrow the period for older
+   * ones.
+   */
+  search?: string
+  /** Only items from this time on (inclusive). */
+  from?: string
+  /** Only items before this time (exclusive). */
+  to?: string
+  /** The `nextCursor` of the previous page. */
+  cursor?: string
+  /** Maximum number of items. */
+  limit?: number
+  /** Only deposits of this account. */
+  accountId?: string
+}
+
 export type ListExceptionsQuery = {
   /** resolving: its refund is in progress. */
   state?: 'open' | 'resolving' | 'resolved'
@@ -771,6 +1031,11 @@ export type ListExceptionsQuery = {
   limit?: number
 }
 
+export type NoteExceptionBody = {
+  /** For operators. No account holder and no payer reads it. */
+  text: string
+}
+
 export type ResolveExceptionBody = {
   /**
    * credit: the whole amount to an account, without a fee. refund: back to the payer. write_off: the operator
@@ -785,6 +1050,22 @@ export type ResolveExceptionBody = {
    * What happens to the PENDING charge that the payment names. For `credit`, `refund` and `write_off` only.
    * keep (default): it can still be paid. close: it is canceled at the provider first; if it was paid
    * meanwhile, the response is 409 and nothing is resolved.
+   */
+  charge?: 'keep' | 'close'
+  /** Why you do this. Kept in the audit log. */
+  reason: string
+}
+
+export type ResolveExceptionsBody = {
+  ids: string[]
+  /**
+   * As for one exception. credit: each to the account of the charge that its payment names; without one it is
+   * refused.
+   */
+  how: 'credit' | 'refund' | 'write_off' | 'match'
+  /**
+   * Not with `match`. close: the charges that are still PENDING are canceled at the provider first. keep
+   * (default): they can still be paid.
    */
   charge?: 'keep' | 'close'
   /** Why you do this. Kept in the audit log. */

@@ -4,6 +4,7 @@ import { makeCall, makeDownload, makeOpen, type Call, type GuicheOptions } from 
 import { makePayouts, type Payouts } from './payouts.ts'
 import { makeRefunds, type Refunds } from './refunds.ts'
 import { makeSentEvents, type SentEvents } from './sent-events.ts'
+import { makeShop, type ShopOfAccount } from './shop.ts'
 import { makeStatement, type Statement } from './statement.ts'
 import { makeWebhooks, type Webhooks } from './webhooks.ts'
 
@@ -23,7 +24,9 @@ export type {
   RequestPayoutBody,
   ResendEventBody,
   ResendEventsBody,
+  RetryWebhookBody,
   RotateWebhookSecretBody,
+  TestWebhookBody,
   UpdateWebhookBody,
 } from './api.ts'
 export type { OrderDeposit } from './deposits.ts'
@@ -72,6 +75,7 @@ export type Guiche = {
   payouts: Payouts
   balance: Balance
   statement: Statement
+  shop: ShopOfAccount
   webhooks: Webhooks
   events: SentEvents
   /**
@@ -93,6 +97,7 @@ export function makeGuiche(options: GuicheOptions): Guiche {
     payouts: makePayouts(call),
     balance: makeBalance(call),
     statement: makeStatement(call, makeDownload(options)),
+    shop: makeShop(call),
     webhooks: makeWebhooks(call),
     events: makeSentEvents(call),
     call,

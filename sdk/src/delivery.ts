@@ -18,6 +18,11 @@ export type VerifyOptions = {
   toleranceSeconds?: number
   /** The clock, for tests. */
   now?: () => Date
+  /**
+   * Whether the examples that people send from the dashboard are accepted. They come with `test: true` and under the
+   * kind that they are an example of: do with them what has no effect. Defaults to false, and they are refused.
+   */
+  acceptTests?: boolean
 }
 
 export type VerificationReason =
@@ -28,6 +33,7 @@ export type VerificationReason =
   | 'bad_signature'
   | 'bad_secret'
   | 'bad_payload'
+  | 'test_event'
 
 /**
  * `reason` is for programs, `message` for people. Neither holds a secret or an expected signature, so both may be
@@ -67,10 +73,19 @@ export function openDelivery(
 }
 
 /** `digests` are those of the delivery's keys, in base64. */
-export function acceptDelivery(payload: Payload, { signatures }: Delivery, digests: string[]): GuicheEvent {
+export function acceptDelivery(
+  payload: Payload,
+  { signatures }: Delivery,
+  digests: string[],
+  { acceptTests = false }: VerifyOptions,
+): GuicheEvent {
   const isGenuine = digests.some((digest) => signatures.some((signature) => isSame(signature, `v1,${digest}`)))
   if (!isGenuine) throw forged()
-  return parse(payload)
+  const event = parse(payload)
+  if (event.test !== true) return event
+  if (!acceptTests)
+    throw new WebhookVerificationError('test_event', 'genuine, but a test that somebody sent: nothing happened')
+  return { ...event, event: event.event.replace(/^TEST_/, '') } as GuicheEvent
 }
 
 /**

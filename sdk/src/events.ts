@@ -3,7 +3,10 @@ import type { KnownEvent } from './types.ts'
 /**
  * What a webhook carries. `event` names the kind; in a `switch` over it, `data` has the type that belongs to the kind.
  */
-export type GuicheEvent = KnownEvent | OtherEvent
+export type GuicheEvent = (KnownEvent | OtherEvent) & {
+  /** Set in an example that somebody sent from the dashboard. Nothing happened. */
+  test?: true
+}
 
 /** The event of one kind, such as `EventOf<'DEPOSIT_REFUNDED'>`. */
 export type EventOf<Kind extends KnownEvent['event']> = Extract<KnownEvent, { event: Kind }>

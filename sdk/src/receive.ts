@@ -15,6 +15,11 @@ export type Receiver = {
    * and the event is sent again.
    */
   onEvent(event: GuicheEvent): void | Promise<void>
+  /**
+   * Gets the examples that people send from the dashboard, in place of `onEvent`: nothing happened. Without it they are
+   * answered with 200, and ignored.
+   */
+  onTest?(event: GuicheEvent): void | Promise<void>
   /** Gets what `onEvent` threw, which the answer does not show. Defaults to `console.error`. */
   onError?(error: unknown): void
   /** How far the time of signing may lie from this machine's clock. Defaults to 300. */
@@ -22,8 +27,8 @@ export type Receiver = {
 }
 type Secret = string | readonly string[]
 
-/** `text` says why the delivery was refused, and is empty otherwise. */
-export type Verdict = { status: 204 | 400 | 413 | 500; text: string }
+/** `text` says why the delivery was refused or ignored, and is empty otherwise. */
+export type Verdict = { status: 200 | 204 | 400 | 413 | 500; text: string }
 /** `payload` is undefined if the body was too large. */
 export type Receive = (payload: string | Uint8Array | undefined, headers: WebhookHeaders) => Promise<Verdict>
 
@@ -31,9 +36,9 @@ export type Receive = (payload: string | Uint8Array | undefined, headers: Webhoo
 export const MAX_BODY_BYTES = 64 * 1024
 
 /** Throws if the secret is invalid: the program then fails at its start, and not at its first delivery. */
-export function makeReceive({ secret, onEvent, onError = logError, toleranceSeconds }: Receiver): Receive {
+export function makeReceive({ secret, onEvent, onTest, onError = logError, toleranceSeconds }: Receiver): Receive {
   if (typeof secret !== 'function') decodeSecrets(secret)
-  const options = toleranceSeconds === undefined ? {} : { toleranceSeconds }
+  const options = { acceptTests: true, ...(toleranceSeconds !== undefined && { toleranceSeconds }) }
   const fail = (error: unknown): Verdict => {
     onError(error)
     return { status: 500, text: 'the event could not be stored' }
@@ -48,8 +53,9 @@ export function makeReceive({ secret, onEvent, onError = logError, toleranceSeco
       if (!(error instanceof WebhookVerificationError) || error.reason === 'bad_secret') return fail(error)
       return { status: 400, text: error.message }
     }
+    if (event.test && !onTest) return { status: 200, text: 'the test is genuine, and was ignored' }
     try {
-      await onEvent(event)
+      await (event.test && onTest ? onTest(event) : onEvent(event))
       return { status: 204, text: '' }
     } catch (error) {
       return fail(error)

@@ -64,6 +64,22 @@ export type AccountTerms = {
   }>
 }
 
+/** Its deposits of today and of the last 30 days, in its time zone. */
+export type AccountVolume = {
+  today: {
+    created: number
+    paid: number
+    paidValue: number
+    fees: number
+  }
+  last30: {
+    created: number
+    paid: number
+    paidValue: number
+    fees: number
+  }
+}
+
 export type AuditLogEntry = {
   id: string
   at: string
@@ -236,8 +252,16 @@ export type Deposit = {
   externalId: string | null
   /** The description shown to the payer. */
   description: string | null
+  /** Where the payment page leads back to. */
+  returnUrl: string | null
   /** Your own data about the deposit. */
   metadata: Record<string, string> | null
+}
+
+export type DepositAccount = {
+  id: string
+  name: string
+  email: string
 }
 
 export type DepositAssetSuccessEvent = {
@@ -496,6 +520,8 @@ export type Exception = {
   /** When the payer paid. Null for an unnamed_payment. */
   occurredAt: string | null
   openedAt: string
+  /** How it can be resolved. Empty unless it is open. */
+  ways: Array<'credit' | 'refund' | 'write_off' | 'charge_account' | 'match'>
   /**
    * The charge that the payment names, if it is one of ours. Of an unnamed_payment, the charge that the
    * provider calls paid.
@@ -505,6 +531,8 @@ export type Exception = {
     paymentLinkId: string
     accountId: string
     email: string
+    externalId: string | null
+    description: string | null
     status: 'PENDING' | 'COMPLETED' | 'EXPIRED' | 'CANCELED' | 'OPENING' | 'FAILED'
     value: number
     fee: number
@@ -524,6 +552,33 @@ export type Exception = {
     failure: string | null
     providerRefundId: string
   } | null
+}
+
+export type ExceptionNote = {
+  /** From 1 on, in the order in which they were written. */
+  number: number
+  text: string
+  notedAt: string
+  by: string
+}
+
+export type Found = {
+  kind: 'account' | 'deposit' | 'payment' | 'refund' | 'exception' | 'payout' | 'event'
+  /** As the API names it. Of a payment, its endToEndId. */
+  id: string
+  /** What a person calls it, or its shortened id. */
+  title: string
+  /** Of an exception, its kind. */
+  detail: string | null
+  accountId: string | null
+  accountName: string | null
+  /** Of an exception, its state. */
+  status: string | null
+  value: number | null
+  at: string
+  /** The deposit that it is about. Of a payment, the one that it completed. */
+  paymentLinkId: string | null
+  exceptionId: string | null
 }
 
 export type FullDeposit = {
@@ -581,12 +636,65 @@ export type FullDeposit = {
   externalId: string | null
   /** The description shown to the payer. */
   description: string | null
+  /** Where the payment page leads back to. */
+  returnUrl: string | null
   /** Your own data about the deposit. */
   metadata: Record<string, string> | null
   /** Payments for this charge that were held, oldest first, at most 100: also those decided by now. */
   heldPayments: HeldPayment[]
   /** Its refunds, newest first, at most 100. */
   refunds: Refund[]
+}
+
+export type HealthLine = {
+  area: 'money' | 'providers' | 'queues' | 'workers' | 'database' | 'history' | 'processes'
+  check:
+    | 'money_missing'
+    | 'exceptions_open'
+    | 'closing_differences'
+    | 'closing_age'
+    | 'provider_breaker'
+    | 'provider_success'
+    | 'provider_errors'
+    | 'provider_latency'
+    | 'provider_certificate'
+    | 'list_read'
+    | 'notifications_missing'
+    | 'queue'
+    | 'refunds_in_doubt'
+    | 'webhooks_failing'
+    | 'workers'
+    | 'worker_round'
+    | 'purge_failing'
+    | 'database_answers'
+    | 'database_writable'
+    | 'pool_waiting'
+    | 'oldest_transaction'
+    | 'replication_lag'
+    | 'database_size'
+    | 'disk_free'
+    | 'backup_age'
+    | 'head_unsigned'
+    | 'head_unwitnessed'
+    | 'processes'
+    | 'clock_offset'
+    | 'versions'
+  /** The provider, queue, worker or step that it is about. */
+  subject: string | null
+  /** red: somebody must act now. yellow: it waits for the morning. As the alerts for Prometheus say. */
+  level: 'green' | 'yellow' | 'red'
+  /** Null: nothing is known. */
+  value: number | null
+  /** state: 1 is right, and 0 is wrong. */
+  unit: 'count' | 'cents' | 'seconds' | 'bytes' | 'share' | 'state'
+  /** The bound that the value passed, or would pass first. */
+  bound: number | null
+  /** How many, where the value is the age of the oldest. */
+  count: number | null
+  /** The alert rule with this bound. */
+  alert: string | null
+  /** The last error of a provider that fails. */
+  detail: string | null
 }
 
 export type HeldPayment = {
@@ -615,6 +723,16 @@ export type HeldPayment = {
   decidedAt: string | null
 }
 
+export type HistoryEntry = {
+  /** Its place in the history of the account. */
+  position: number
+  event: string
+  id: string
+  at: string
+  /** The reference or the payment link of what it is about. */
+  title: string | null
+}
+
 export type HistoryPage = {
   success: true
   /** Oldest first. */
@@ -632,6 +750,14 @@ export type HistoryPage = {
   done: boolean
   /** Positions belong to it. It changes only when the service was restored from a backup that lacks events. */
   historyId: string
+}
+
+export type HistoryPlace = {
+  /** Null while the event has no position yet. */
+  position: number | null
+  event: string
+  id: string
+  at: string
 }
 
 export type KeyCreatedEvent = {
@@ -673,6 +799,18 @@ export type KeyRevokedEvent = {
   }
 }
 
+export type LedgerTransfer = {
+  transferId: string
+  at: string
+  kind: string
+  /** A ledger account: its kind, and of `cash` its provider, as `cash:main`. */
+  debit: string
+  credit: string
+  value: number
+  /** The available balance after it, if it moves that. */
+  balanceAfter: number | null
+}
+
 export type NewCharge = {
   /** The id of the charge, 32 hexadecimal digits. Events call it `transactionId`. */
   id: string
@@ -695,6 +833,68 @@ export type NewCharge = {
    * canceled it.
    */
   status: 'PENDING' | 'COMPLETED' | 'EXPIRED' | 'CANCELED'
+}
+
+export type OperatorDeposit = {
+  /** The id of the charge, 32 hexadecimal digits. Events call it `transactionId`. */
+  id: string
+  /**
+   * The copy-and-paste code for banking apps. The QR code contains the same text. Empty only if a COMPLETED
+   * charge was paid before its code was known.
+   */
+  emv: string
+  /** URL of the QR code as PNG. `?size=` takes 128 to 1024 pixels. */
+  qrCodeLink: string
+  /** UUID to query the charge with. */
+  paymentLinkId: string
+  /** Payment page to send the payer to. */
+  paymentLinkUrl: string
+  /** What the payer pays, in cents. */
+  value: number
+  /** What you asked for, in cents. Differs from `value` only if the payer bears the fee. */
+  originalValue: number
+  /** The fee, in cents. `value` minus `fee` is credited to your balance. */
+  fee: number
+  /**
+   * PENDING: not paid yet. COMPLETED: the payment is confirmed. EXPIRED: not paid in time. CANCELED: you
+   * canceled it.
+   */
+  status: 'PENDING' | 'COMPLETED' | 'EXPIRED' | 'CANCELED'
+  /** When the charge was created. */
+  createdAt: string
+  /**
+   * When the charge expires. It stays PENDING for about a minute longer, because a payment of the last moment
+   * may still be on its way.
+   */
+  expiresAt: string
+  /** When the payer paid, according to the provider. */
+  paidAt: string | null
+  /** What the payer paid, in cents, if the operator accepted an amount other than `value`. */
+  receivedValue: number | null
+  /** What was credited to your balance, in cents. Null unless COMPLETED. */
+  creditedValue: number | null
+  /** Total of the refunds that are DONE, in cents. */
+  refundedValue: number
+  /**
+   * Money received for this charge that did not complete it, in cents: a wrong amount or a second payment. It
+   * is held until the operator decides. Do not ask the payer to pay again meanwhile.
+   */
+  heldValue: number
+  /** Held money that the operator did not refund, in cents: it was credited to a balance or written off. */
+  keptValue: number
+  /** Id of the payment in the Pix system, also on the payer’s receipt. */
+  endToEndId: string | null
+  /** True if it was paid after it had expired or been canceled. */
+  paidLate: boolean
+  /** Your own reference. */
+  externalId: string | null
+  /** The description shown to the payer. */
+  description: string | null
+  /** Where the payment page leads back to. */
+  returnUrl: string | null
+  /** Your own data about the deposit. */
+  metadata: Record<string, string> | null
+  account: DepositAccount
 }
 
 export type OperatorPayout = {
@@ -772,6 +972,38 @@ export type OperatorRefund = {
   endedReason: string | null
   /** When the provider reversed it after it was DONE: see the exception of kind undone_refund. */
   undoneAt: string | null
+}
+
+export type OperatorRequest = {
+  /** The `X-Request-Id`, as the caller sent it, or as guiche made it. */
+  requestId: string
+  /** When it was answered. */
+  at: string
+  method: string
+  route: string
+  /** The path, with its ids. A key or a secret in it is cut. */
+  path: string
+  /** The names of the parameters. Their values are not kept. */
+  parameters: string[]
+  status: number
+  /** The `Guiche-Error` of the answer. */
+  errorCode: string | null
+  /** The `error` of the answer. */
+  error: string | null
+  /** From the first byte of the request to the end of the answer. */
+  ms: number
+  keyId: string
+  keyName: string | null
+  /** How the key begins. */
+  keyPrefix: string | null
+  hasIdempotencyKey: boolean
+  /** Where it came from: the address without its last part. */
+  network: string
+  /** Of the deposit that the path names. */
+  paymentLinkId: string | null
+  accountId: string
+  /** Of the account. */
+  email: string | null
 }
 
 export type Payout = {
@@ -922,6 +1154,35 @@ export type RefundFailedEvent = {
   }
 }
 
+export type Shop = {
+  /** Counts changes, from 0. */
+  version: number
+  /** What payers read: `displayName`, or the name of the account. */
+  name: string
+  /** The logo, or null. */
+  logoUrl: string | null
+  /** The name for payers, if it is not that of the account. */
+  displayName: string | null
+  /** Of buttons and links, as `#rrggbb`. Pages make it darker or lighter until it can be read. */
+  color: string | null
+  /** The company’s number, without punctuation. */
+  cnpj: string | null
+  /** Where payers ask. */
+  supportEmail: string | null
+  /** With country and area, as `+5511999998888`. */
+  supportPhone: string | null
+  /** A page or a WhatsApp link. */
+  supportUrl: string | null
+  /** What the dashboard’s form of a new deposit begins with. */
+  defaultDescription: string | null
+  /** In seconds; what that form begins with. The API uses it for nothing. */
+  defaultExpiresIn: number | null
+  /** Of messages to payers. */
+  language: 'pt-BR' | 'en' | 'es'
+  /** Origins that a `returnUrl` may have. */
+  returnOrigins: string[]
+}
+
 export type StatementLine = {
   /** Lines booked later have a larger number. */
   id: string
@@ -1043,6 +1304,40 @@ export type WebhookDisabledEvent = {
   }
 }
 
+export type WebhookStats = {
+  /**
+   * If the account had more than 2,000 events in the last 7 days: the oldest that was looked at. The numbers
+   * are about the attempts to deliver events since then. Null: all events of the week were looked at.
+   */
+  sampledSince: string | null
+  /** The last 24 hours. */
+  day: {
+    attempts: number
+    /** Attempts that were answered with a 2xx status. */
+    delivered: number
+    /** Half of the answers came within this time. Null: none came. */
+    latencyP50Ms: number | null
+    /** 95 of 100 answers came within this time. */
+    latencyP95Ms: number | null
+  }
+  /** The last 7 days. */
+  week: {
+    attempts: number
+    /** Attempts that were answered with a 2xx status. */
+    delivered: number
+    /** Half of the answers came within this time. Null: none came. */
+    latencyP50Ms: number | null
+    /** 95 of 100 answers came within this time. */
+    latencyP95Ms: number | null
+  }
+  /** Attempts in each of the last 24 hours, oldest first. The last hour is under way. */
+  hours: Array<{
+    hour: string
+    delivered: number
+    failed: number
+  }>
+}
+
 export type WebhookTest = {
   /** True if the receiver answered with a 2xx status. */
   delivered: boolean
@@ -1073,6 +1368,23 @@ export type WebhookTestEvent = {
   }
 }
 
+export type WebhookWaiting = {
+  /** Deliveries that wait for an attempt, up to 10,000. */
+  count: number
+  /** True: there are more than `count`. */
+  isMore: boolean
+  /** When the first of them is due. */
+  nextAttemptAt: string | null
+  /** Why one of them failed last. Null: none has failed yet. */
+  lastFailure: {
+    at: string
+    status: number | null
+    error: string | null
+    errorCode: string | null
+    errorDetail: string | null
+  } | null
+}
+
 /** The events that this version knows. */
 export type KnownEvent =
   | DepositAssetSuccessEvent
@@ -1097,6 +1409,8 @@ export type ErrorCode =
   | 'value_too_small'
   | 'value_too_large'
   | 'value_not_above_fee'
+  | 'return_url_not_allowed'
+  | 'logo_refused'
   | 'url_not_allowed'
   | 'password_length'
   | 'password_too_common'
@@ -1106,6 +1420,7 @@ export type ErrorCode =
   | 'terms_invalid'
   | 'window_invalid'
   | 'provider_unknown'
+  | 'search_too_slow'
   | 'resolution_invalid'
   | 'key_missing'
   | 'key_invalid'
@@ -1133,6 +1448,7 @@ export type ErrorCode =
   | 'invitation_used'
   | 'invitation_expired'
   | 'invitation_other_email'
+  | 'shop_changed'
   | 'not_cancelable'
   | 'history_changed'
   | 'payment_held'
@@ -1145,6 +1461,7 @@ export type ErrorCode =
   | 'refund_ended'
   | 'refund_not_sent'
   | 'refund_in_progress'
+  | 'note_limit'
   | 'exception_resolved'
   | 'exception_resolving'
   | 'payment_rest_held'

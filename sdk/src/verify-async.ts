@@ -12,7 +12,7 @@ export async function verifyAsync(
 ): Promise<GuicheEvent> {
   const delivery = openDelivery(payload, headers, secret, options)
   const digests = await Promise.all(delivery.keys.map((key) => digest(key, delivery.signed)))
-  return acceptDelivery(payload, delivery, digests)
+  return acceptDelivery(payload, delivery, digests, options)
 }
 
 async function digest(key: Uint8Array, signed: Uint8Array): Promise<string> {

@@ -31,5 +31,5 @@ export function verify(
   const { createHmac } = nodeCrypto('use verifyAsync, with the same arguments')
   const delivery = openDelivery(payload, headers, secret, options)
   const digests = delivery.keys.map((key) => createHmac('sha256', key).update(delivery.signed).digest('base64'))
-  return acceptDelivery(payload, delivery, digests)
+  return acceptDelivery(payload, delivery, digests, options)
 }

@@ -1,4 +1,11 @@
-import type { CreateWebhookBody, Operations, RotateWebhookSecretBody, UpdateWebhookBody } from './api.ts'
+import type {
+  CreateWebhookBody,
+  Operations,
+  RetryWebhookBody,
+  RotateWebhookSecretBody,
+  TestWebhookBody,
+  UpdateWebhookBody,
+} from './api.ts'
 import { GuicheError } from './errors.ts'
 import type { Call, CallOptions } from './http.ts'
 import type { Webhook, WebhookTest } from './types.ts'
@@ -20,8 +27,12 @@ export type Webhooks = {
     options?: CallOptions,
   ): Promise<Operations['updateWebhook']['answer']>
   delete(webhookId: string, options?: CallOptions): Promise<void>
-  /** Sends a `WEBHOOK_TEST` now, and tells what the receiver answered. */
-  test(webhookId: string, options?: CallOptions): Promise<WebhookTest>
+  /** Sends a `WEBHOOK_TEST` now, or the example of a kind, and tells what the receiver answered. */
+  test(webhookId: string, sample?: TestWebhookBody, options?: CallOptions): Promise<WebhookTest>
+  /** How it fares: attempts of the last day and week, and what waits. */
+  stats(webhookId: string, options?: CallOptions): Promise<Operations['getWebhookStats']['answer']>
+  /** Makes waiting deliveries due now, all or that of one event. Returns how many. */
+  retry(webhookId: string, which?: RetryWebhookBody, options?: CallOptions): Promise<number>
   /**
    * Store `secret`: it is shown only here. The old one also signs for a day, unless `overlapSeconds` says otherwise.
    */
@@ -39,7 +50,11 @@ export function makeWebhooks(call: Call): Webhooks {
     get: async (webhookId, options) => (await call('getWebhook', { path: { webhookId } }, options)).webhook,
     update: (webhookId, body, options) => call('updateWebhook', { path: { webhookId }, body }, options),
     delete: (webhookId, options) => deleteWebhook(call, webhookId, options),
-    test: async (webhookId, options) => (await call('testWebhook', { path: { webhookId } }, options)).test,
+    test: async (webhookId, body = {}, options) =>
+      (await call('testWebhook', { path: { webhookId }, body }, options)).test,
+    stats: (webhookId, options) => call('getWebhookStats', { path: { webhookId } }, options),
+    retry: async (webhookId, body = {}, options) =>
+      (await call('retryWebhook', { path: { webhookId }, body }, options)).queued,
     rotateSecret: (webhookId, body = {}, options) =>
       call('rotateWebhookSecret', { path: { webhookId }, body }, options),
   }

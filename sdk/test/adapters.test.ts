@@ -8,7 +8,7 @@ import { receiveWebhooks as receiveInFastify } from '../src/fastify.ts'
 import { receiveWebhooks as receiveInHono } from '../src/hono.ts'
 import { receiveWebhooks as receiveInNext } from '../src/next.ts'
 import type { Receiver } from '../src/receive.ts'
-import { DEPOSIT, OTHER_SECRET, SECRET, sign, type Signed } from './signer.ts'
+import { DEPOSIT, OTHER_SECRET, SAMPLE, SECRET, sign, type Signed } from './signer.ts'
 import { serve } from './sockets.ts'
 
 // Each adapter runs behind a real socket, or gets the requests that its framework would pass on.
@@ -62,6 +62,23 @@ describe.each(Object.entries(FRAMEWORKS))('%s', (_, start) => {
     })
     expect(await post({ body: '', headers: genuine.headers })).toMatchObject({ status: 400 })
     expect(events).toEqual([DEPOSIT.id])
+  })
+
+  test('never hands over an example as an event: it is ignored, or handed over as a test', async () => {
+    const events: string[] = []
+    const tests: unknown[] = []
+    const onEvent = ({ id }: { id: string }) => void events.push(id)
+    const sample = sign(SAMPLE, { at: new Date(), id: SAMPLE.id })
+    const deaf = await start({ secret: SECRET, onEvent })
+    expect(await deaf(sample)).toEqual({ status: 200, text: 'the test is genuine, and was ignored' })
+    const curious = await start({
+      secret: SECRET,
+      onEvent,
+      onTest: ({ event, test }) => void tests.push([event, test]),
+    })
+    expect(await curious(sample)).toEqual({ status: 204, text: '' })
+    expect(events).toEqual([])
+    expect(tests).toEqual([['DEPOSIT_ASSET_SUCCESS', true]])
   })
 
   test('answers 500 without a reason if the event could not be stored, so that it is sent again', async () => {

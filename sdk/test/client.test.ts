@@ -47,6 +47,7 @@ describe('a deposit', () => {
     expect(paid).toMatchObject({ id: charge.id, status: 'COMPLETED', creditedValue: charge.value - charge.fee })
     expect(await guiche.deposits.retrieve(charge.paymentLinkId)).toEqual(paid)
 
+    expect(await guiche.shop.get()).toMatchObject({ displayName: null, returnOrigins: [] })
     const { balance, currency } = await guiche.balance.get()
     expect([balance - before.balance, currency]).toEqual([charge.value - charge.fee, 'BRL'])
     const { items } = await guiche.statement.list({ limit: 1 }).page()

@@ -42,7 +42,14 @@ export default async function setup(project: TestProject) {
   const home = join(place, 'home')
   await copyPreparedHome(home)
   const port = await freePort()
-  const settings = { REFUNDS_BY_ACCOUNTS: 'true', WEBHOOK_ALLOW_HTTP: 'true', RATE_LIMIT_PER_SECOND: '0' }
+  const url = `http://127.0.0.1:${port}`
+  // Payment links lead to the origin that tests ask, so that <guiche-pix> takes them for its own.
+  const settings = {
+    PUBLIC_URL: url,
+    REFUNDS_BY_ACCOUNTS: 'true',
+    WEBHOOK_ALLOW_HTTP: 'true',
+    RATE_LIMIT_PER_SECOND: '0',
+  }
   const child = spawn(process.execPath, [CLI, 'start'], {
     env: { ...envOf(home), PORT: String(port), ...settings },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -57,7 +64,7 @@ export default async function setup(project: TestProject) {
     await sleep(20)
   }
   const [key = '', bankUrl = ''] = [said(/API key: (\S+)/), said(/Sandbox bank +(\S+)/)]
-  project.provide('guiche', { url: `http://127.0.0.1:${port}`, key, bankUrl, home })
+  project.provide('guiche', { url, key, bankUrl, home })
   return async () => {
     child.kill('SIGTERM')
     await exited

@@ -4,11 +4,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { freePort } from '../../scripts/free-port.mjs'
-import { DEPOSIT, OTHER_SECRET, SECRET, sign, type Signed } from './signer.ts'
+import { patience } from '../../scripts/patience.ts'
+import { DEPOSIT, OTHER_SECRET, SAMPLE, SECRET, sign, type Signed } from './signer.ts'
 
 // People copy what the guides show into a place that books money. So the receivers are programs, and here they run.
 
-const START_WITHIN_MS = 10_000
+const START_WITHIN_MS = 120_000
 
 type Receiver = { url: string; output(): string }
 
@@ -43,6 +44,9 @@ describe.each(RECEIVERS)('$name', ({ isRunnable, start, credits }) => {
     expect(await post(receiver, genuine)).toBe(204)
     expect(await post(receiver, sign(DEPOSIT, { at, secrets: [OTHER_SECRET, SECRET] }))).toBe(204)
     expect(await post(receiver, sign({ ...DEPOSIT, event: 'NEW_KIND', data: {} }, { at, id: 'evt_2' }))).toBe(204)
+
+    // Whether it is refused or ignored, nothing is credited.
+    expect([204, 400]).toContain(await post(receiver, sign(SAMPLE, { at, id: SAMPLE.id })))
 
     expect(await post(receiver, { ...genuine, body: genuine.body.replace('4950', '9950') })).toBe(400)
     expect(await post(receiver, { ...genuine, headers: { ...genuine.headers, 'webhook-id': 'evt_3' } })).toBe(400)
@@ -97,7 +101,7 @@ async function spawnReceiver(program: string, args: string[], port: number): Pro
 }
 
 async function untilReady(receiver: Receiver): Promise<Receiver> {
-  const end = Date.now() + START_WITHIN_MS
+  const end = Date.now() + START_WITHIN_MS * patience()
   while (Date.now() < end) {
     if (await fetch(receiver.url, { method: 'POST' }).catch(() => undefined)) return receiver
     await sleep(20)

@@ -29,6 +29,14 @@ export const DEPOSIT = {
   },
 }
 
+/** An example that somebody sent from the dashboard. */
+export const SAMPLE = {
+  ...DEPOSIT,
+  id: 'evt_test_DEPOSIT_ASSET_SUCCESS_0199a1b2c3d4e5f60718293a4b5c6d7e',
+  event: 'TEST_DEPOSIT_ASSET_SUCCESS',
+  test: true,
+}
+
 export function sign(content: unknown, options: { at: Date; secrets?: string[]; id?: string }): Signed {
   const body = typeof content === 'string' ? content : JSON.stringify(content)
   const { at, secrets = [SECRET], id = DEPOSIT.id } = options

@@ -10,7 +10,7 @@ import {
   type WebhookHeaders,
 } from '../src/verify.ts'
 import { verifyAsync } from '../src/verify-async.ts'
-import { DEPOSIT, OTHER_SECRET, SECRET, sign, type Signed } from './signer.ts'
+import { DEPOSIT, OTHER_SECRET, SAMPLE, SECRET, sign, type Signed } from './signer.ts'
 
 const NOW = new Date('2026-03-10T12:00:05.900Z')
 const now = () => NOW
@@ -28,6 +28,17 @@ function reasonOf(work: () => unknown): VerificationReason | 'accepted' {
 
 const judge = ({ body, headers }: Signed, secret: string | string[] = SECRET, clock = now) =>
   reasonOf(() => verify(body, headers, secret, { now: clock }))
+
+test('an example that somebody sent is refused, unless tests are accepted, and then says what it is', async () => {
+  const { body, headers } = sign(SAMPLE, { at: NOW, id: SAMPLE.id })
+  expect(reasonOf(() => verify(body, headers, SECRET, { now }))).toBe('test_event')
+  await expect(verifyAsync(body, headers, SECRET, { now })).rejects.toMatchObject({ reason: 'test_event' })
+  const accepted = { ...SAMPLE, event: 'DEPOSIT_ASSET_SUCCESS' }
+  expect(verify(body, headers, SECRET, { now, acceptTests: true })).toEqual(accepted)
+  expect(await verifyAsync(body, headers, SECRET, { now, acceptTests: true })).toEqual(accepted)
+  // One that is forged is never called a test.
+  expect(reasonOf(() => verify(body, headers, OTHER_SECRET, { now, acceptTests: true }))).toBe('bad_signature')
+})
 
 describe('what guiche signed', () => {
   test('the vector that the specification publishes is accepted', () => {

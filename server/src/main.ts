@@ -26,6 +26,7 @@ import { startCheckWorker } from './workers/check.ts'
 import { startDeliverWorker } from './workers/deliver.ts'
 import { startNumberWorker } from './workers/number.ts'
 import { startPurgeWorker } from './workers/purge.ts'
+import { startRequestLog } from './workers/record-requests.ts'
 import { startReconcileWorker } from './workers/reconcile.ts'
 import { signLastHead, startHeadWorker } from './workers/sign-heads.ts'
 import { startRefundWorker } from './workers/refund.ts'
@@ -177,9 +178,10 @@ function startWorkers({ role, ...config }: Config, ctx: Context): Loop[] {
   // A worker does not answer notifications of the sandbox in its process.
   const registration = role === 'worker' ? [] : [startRegistration(ctx, callbackBase(config))]
   const always = [...registration, startNumberWorker(ctx)]
-  if (role === 'api') return always
+  if (role === 'api') return [...always, startRequestLog(ctx)]
   return [
     ...always,
+    ...(role === 'all' ? [startRequestLog(ctx)] : []),
     startCheckWorker(ctx),
     startDeliverWorker(ctx),
     startRefundWorker(ctx),

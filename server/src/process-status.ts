@@ -14,10 +14,14 @@ const processStatus = z.object({
       name: z.string(),
       breaker: z.enum(['closed', 'half-open', 'open']),
       callsPerSecond: z.number(),
+      /** A call succeeded since the process began: only then is a closed breaker a sign that the provider is up. */
+      hasAnswered: z.boolean(),
+      certificateExpiresAt: z.iso.datetime().nullable(),
     }),
   ),
   forwardedIgnored: z.number(),
   purgeFailing: z.array(z.object({ step: z.string(), seconds: z.number() })),
+  workers: z.array(z.object({ name: z.string(), lastRoundAt: z.iso.datetime() })).default([]),
 })
 
 export type ProcessStatus = z.infer<typeof processStatus>
@@ -47,13 +51,16 @@ export function makeProcessStatus(ctx: Context): () => Promise<ProcessStatus> {
         waiting: pool.waitingCount,
       },
       deliveredPerSecond: (counted.delivered - last.delivered) / seconds,
-      providers: ctx.providers.map(({ name, health }) => ({
+      providers: ctx.providers.map(({ name, health, certificateExpiresAt }) => ({
         name,
         breaker: health().breaker,
         callsPerSecond: ((counted.calls.get(name) ?? 0) - (last.calls.get(name) ?? 0)) / seconds,
+        hasAnswered: health().lastSuccessAt !== null,
+        certificateExpiresAt: certificateExpiresAt?.toISOString() ?? null,
       })),
       forwardedIgnored: (await ctx.metrics.forwardedIgnored.get()).values[0]?.value ?? 0,
       purgeFailing: await readPurgeFailing(ctx, failingSinceMs),
+      workers: await readWorkers(ctx),
     }
     lastLoop = loop
     last = counted
@@ -92,4 +99,12 @@ async function readPurgeFailing(
     sinceMs.set(step, beganMs)
     return [{ step, seconds: Math.floor((nowMs - beganMs) / 1000) }]
   })
+}
+
+async function readWorkers({ metrics }: Context): Promise<ProcessStatus['workers']> {
+  const { values } = await metrics.workerRound.get()
+  return values.map(({ labels, value }) => ({
+    name: String(labels.worker),
+    lastRoundAt: new Date(value * 1000).toISOString(),
+  }))
 }

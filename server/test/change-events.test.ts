@@ -20,7 +20,7 @@ import {
   enableWebhook,
   updateWebhook,
 } from '../src/domain/webhooks/webhooks.ts'
-import { EVENT_EXAMPLES } from '../src/http/docs/webhook-events.ts'
+import { EVENT_EXAMPLES } from '../src/http/api/event-examples.ts'
 import { makeOperator } from './operators-client.ts'
 import {
   bookDifferences,

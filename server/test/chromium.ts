@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import axe, { type AxeResults } from 'axe-core'
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core'
 import { beforeEach, expect, onTestFinished } from 'vitest'
+import { CHROMIUM } from '../../scripts/chromium-path.ts'
 import { freePort } from '../../scripts/free-port.mjs'
 import type { Settings } from '../src/domain/core/settings.ts'
 import { PASSWORD } from './sign-in-client.ts'
@@ -10,15 +11,13 @@ import { patient, world, type TestSession, type World } from './world.ts'
 // These tests use a real browser, for what only a browser can show. Without one they are skipped and say so; CI must
 // have one.
 
-const PLACES = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium']
-const PATH = process.env['CHROMIUM_PATH'] ?? PLACES.find(existsSync) ?? '/usr/bin/chromium'
-const isSkipped = !existsSync(PATH) && !process.env['CI']
+const isSkipped = !existsSync(CHROMIUM) && !process.env['CI']
 
 /** A file whose tests visit pages calls this once. */
 export function useChromium(): void {
   beforeEach((context) => {
     // Developers without a browser still run everything else.
-    if (isSkipped) context.skip(`there is no Chromium at ${PATH}: install it, or set CHROMIUM_PATH`)
+    if (isSkipped) context.skip(`there is no Chromium at ${CHROMIUM}: install it, or set CHROMIUM_PATH`)
   })
 }
 
@@ -33,7 +32,7 @@ async function theBrowser(): Promise<Browser> {
   const [handleSIGINT, handleSIGTERM, handleSIGHUP] = [false, false, false]
   const args = ['--no-sandbox', '--disable-dev-shm-usage', '--disable-background-networking']
   if (!(await launched)?.isConnected())
-    launched = chromium.launch({ executablePath: PATH, args, handleSIGINT, handleSIGTERM, handleSIGHUP })
+    launched = chromium.launch({ executablePath: CHROMIUM, args, handleSIGINT, handleSIGTERM, handleSIGHUP })
   return launched!
 }
 

@@ -114,6 +114,23 @@ test('doctor names what is wrong and exits 1', async () => {
   expect(sick.code).toBe(1)
 })
 
+test('doctor shows the newest backup, of whatever tool, and that it is too old', async () => {
+  const w = await world()
+  const shown = async (env = {}) => {
+    const { stdout } = await runCli(['doctor'], { ...envOf(w), ...env })
+    return stdout.split('\n').filter((line) => line.slice(2).startsWith('backup '))
+  }
+  expect(await shown()).toEqual([])
+  expect(await shown({ BACKUP_EXPECTED_HOURS: '24' })).toEqual([
+    expect.stringMatching(/^✗ backup +none was ever recorded: record each with guiche backup --record <place>$/),
+  ])
+  const recorded = await runCli(['backup', '--record', 's3://guiche'], envOf(w))
+  expect(recorded).toMatchObject({ code: 0, stdout: expect.stringContaining('s3://guiche, recorded') })
+  expect(await shown()).toEqual([expect.stringMatching(/^✓ backup +the newest ended at \S+Z, in s3:\/\/guiche$/)])
+  await query(w.pool, `update backups set ended_at = ended_at - interval '37 hours'`)
+  expect(await shown()).toEqual([expect.stringMatching(/^✗ backup .*, and one was expected within 36 hours$/)])
+})
+
 test('doctor says which processes run, and that is a failure if none of them is a worker', async () => {
   const w = await world()
   const start = async (role: 'api' | 'worker') => onTestFinished((await joinPresence(w.databaseUrl, { role })).leave)

@@ -77,10 +77,7 @@ test('while the clock differs from the database’s, no worker begins a round, a
   let agrees = true
   let rounds = 0
   const clock = { ...ctx.clock, agrees: () => agrees }
-  const loop = startLoop(
-    { clock, log: ctx.log },
-    { name: 'test', idleMs: 1, round: async () => (rounds++, 'idle' as const) },
-  )
+  const loop = startLoop({ ...ctx, clock }, { name: 'test', idleMs: 1, round: async () => (rounds++, 'idle' as const) })
   await until('a round was done', async () => rounds > 0)
   agrees = false
   const sofar = await until('the round under way is done', async () => rounds)

@@ -1,8 +1,9 @@
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { markExpired } from '../src/domain/deposits/charge-states.ts'
 import { cancelDeposit } from '../src/domain/deposits/query-deposit.ts'
 import { makeCompletedAnswers } from '../src/http/api/completed-answers.ts'
 import { get } from './requests.ts'
+import { spyOnQueries } from './statements.ts'
 import { world, type TestAccount, type World } from './world.ts'
 
 const url = (paymentLinkId: string) => `/api/deposit/${paymentLinkId}`
@@ -21,7 +22,7 @@ test('a completed charge is read once, and then answered alike without the datab
   const w = await world()
   const charge = await completed(w)
   const first = await w.app.inject(get(charge.account.key, charge.url))
-  const asked = vi.spyOn(w.pool, 'query')
+  const asked = await spyOnQueries(w.pool)
   const second = await w.app.inject(get(charge.account.key, charge.url))
   expect(asked).not.toHaveBeenCalled()
 

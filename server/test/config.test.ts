@@ -44,6 +44,7 @@ test('without any configuration, everything has the default that configuration.m
       valueMaxCents: 999_999_999_999,
     },
     chargeExpiresSeconds: 3600,
+    chargeMaxExpiresSeconds: 2_592_000,
     pendingMaxPerAccount: 10_000,
     rateLimit: { perSecond: 100, burst: 200 },
     publicRateLimit: { perSecond: 20, burst: 100 },
@@ -348,8 +349,19 @@ test.each<[env: Record<string, string>, text: string]>([
   [{ FEE_BEARER: 'nobody' }, 'FEE_BEARER must be one of account, payer, not "nobody"'],
   [{ VALUE_MIN_CENTS: '0' }, 'VALUE_MIN_CENTS must be a whole number from 1 to 999999999999, not "0"'],
   [{ VALUE_MIN_CENTS: '9', VALUE_MAX_CENTS: '8' }, 'VALUE_MIN_CENTS must not be greater than VALUE_MAX_CENTS'],
-  [{ CHARGE_EXPIRES_SECONDS: '299' }, 'CHARGE_EXPIRES_SECONDS must be a whole number from 300 to 86400, not "299"'],
-  [{ CHARGE_EXPIRES_SECONDS: '86401' }, 'CHARGE_EXPIRES_SECONDS must be a whole number from 300 to 86400, not "86401"'],
+  [{ CHARGE_EXPIRES_SECONDS: '299' }, 'CHARGE_EXPIRES_SECONDS must be a whole number from 300 to 2592000, not "299"'],
+  [
+    { CHARGE_EXPIRES_SECONDS: '2592001' },
+    'CHARGE_EXPIRES_SECONDS must be a whole number from 300 to 2592000, not "2592001"',
+  ],
+  [
+    { CHARGE_MAX_EXPIRES_SECONDS: '86400', CHARGE_EXPIRES_SECONDS: '86401' },
+    'CHARGE_EXPIRES_SECONDS must be a whole number from 300 to 86400, not "86401"',
+  ],
+  [
+    { CHARGE_MAX_EXPIRES_SECONDS: '2592001' },
+    'CHARGE_MAX_EXPIRES_SECONDS must be a whole number from 300 to 2592000, not "2592001"',
+  ],
   [{ RATE_LIMIT_PER_SECOND: 'x' }, 'RATE_LIMIT_PER_SECOND must be a whole number from 0 to 1000000, not "x"'],
   [{ RATE_LIMIT_BURST: '0' }, 'RATE_LIMIT_BURST must be a whole number from 1 to 1000000, not "0"'],
   [{ PENDING_MAX_PER_ACCOUNT: '-1' }, 'PENDING_MAX_PER_ACCOUNT must be a whole number from 0 to 1000000, not "-1"'],
@@ -433,7 +445,8 @@ test.each<[env: Record<string, string>, text: string]>([
 test('a variable that is blank counts as unset', () => {
   const names =
     'HOST PORT PUBLIC_URL GUICHE_HOME DATABASE_URL PROVIDERS PROVIDER_SANDBOX_URL SANDBOX_PORT FEE_BPS FEE_FIXED_CENTS ' +
-    'FEE_MIN_CENTS FEE_MAX_CENTS FEE_BEARER VALUE_MIN_CENTS VALUE_MAX_CENTS CHARGE_EXPIRES_SECONDS RATE_LIMIT_PER_SECOND ' +
+    'FEE_MIN_CENTS FEE_MAX_CENTS FEE_BEARER VALUE_MIN_CENTS VALUE_MAX_CENTS CHARGE_EXPIRES_SECONDS ' +
+    'CHARGE_MAX_EXPIRES_SECONDS RATE_LIMIT_PER_SECOND ' +
     'DATABASE_READ_URL DATABASE_POOL_SIZE RATE_LIMIT_BURST PENDING_MAX_PER_ACCOUNT PUBLIC_RATE_LIMIT_PER_SECOND PUBLIC_RATE_LIMIT_BURST HSTS_INCLUDE_SUBDOMAINS ' +
     'ALLOW_PLAIN_HTTP SECRET_KEY LOG_LEVEL TRUST_PROXY WEBHOOK_ALLOW_NETWORKS WEBHOOK_ALLOW_HTTP WEBHOOK_PROXY_URL'
   const blank = loadConfig(Object.fromEntries(names.split(' ').map((name) => [name, ''])))

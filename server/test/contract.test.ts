@@ -7,9 +7,10 @@ import { LINE_KIND_NAMES, LINE_KINDS } from '../src/domain/ledger/line-kinds.ts'
 import { PAYOUT_STATUSES } from '../src/domain/payouts/payout-states.ts'
 import { REASON_CODES } from '../src/domain/ports/delivery-reasons.ts'
 import { EXCEPTION_KINDS } from '../src/domain/refunds/exceptions.ts'
-import { EVENT_KINDS, EVENTS, SENT_KINDS } from '../src/domain/webhooks/event-kinds.ts'
+import { EVENT_KINDS, EVENTS, SENT_KINDS, type SentKind } from '../src/domain/webhooks/event-kinds.ts'
 import { STATUSES } from '../src/http/api/deposit-records.ts'
-import { EVENT_EXAMPLES } from '../src/http/docs/webhook-events.ts'
+import { EVENT_EXAMPLES } from '../src/http/api/event-examples.ts'
+import { eventSchema } from '../src/http/docs/webhook-events.ts'
 import { STATES } from '../src/http/operator/exceptions.ts'
 import { ERROR_CODES } from '../src/http/server/error-codes.ts'
 import { formatted, listText, partAt, readAnswers, schemaOf, typeText, type Names } from './contract-types.ts'
@@ -50,6 +51,7 @@ const TYPES: Record<string, string> = {
   Members: 'GET /members',
   Notice: 'GET /notices notices[]',
   NoticeChoice: 'GET /notices/choices choices[]',
+  NoticeChoices: 'GET /notices/choices',
   DeliveryState: 'GET /deliveries deliveries[].status',
   Delivery: 'GET /deliveries deliveries[]',
   DeliveryAttempt: 'GET /deliveries/:eventId/:webhookId attempts[]',
@@ -57,17 +59,31 @@ const TYPES: Record<string, string> = {
   OwnTerms: 'GET /operator/accounts/:accountId terms.own',
   AccountDetails: 'GET /operator/accounts/:accountId',
   Invitation: 'GET /operator/invitations invitations[]',
+  OperatorDepositRecord: 'GET /operator/deposits/:paymentLinkId',
   Resolution: 'GET /operator/exceptions exceptions[].resolution.how',
+  ExceptionRecord: 'GET /operator/exceptions/:exceptionId',
+  ResolveResult: 'POST /operator/exceptions/resolve results[]',
   FailingWebhook: 'GET /operator/webhook-failures webhooks[]',
   OperatorOverview: 'GET /operator/overview',
+  Health: 'GET /operator/health',
+  OpenItem: 'GET /operator/open items[]',
+  OpenWork: 'GET /operator/open',
+  PaymentData: 'GET /payment-link/:paymentLinkId/data payment',
+  PaymentTexts: 'GET /payment-link/:paymentLinkId/data texts',
 }
 /** More routes with types that have an `id`. */
 const ROUTES = [
+  'GET /search',
+  'GET /operator/deposits',
+  'GET /operator/accounts/:accountId/history',
   'POST /deposit',
   'GET /payouts',
+  'GET /shop',
   'GET /operator/payouts',
   'POST /webhooks',
+  'GET /webhooks/:webhookId/stats',
   'GET /events',
+  'GET /requests',
   'POST /operator/reconcile',
   'GET /operator/audit-log',
 ]
@@ -99,18 +115,20 @@ test('the dashboard has the types of what the server answers', async () => {
 
   function answerAt(place: string) {
     const [method, path, part] = place.split(' ')
-    const answer = answers.get(`${method} /dashboard/api${path}`)
+    const prefix = path!.startsWith('/payment-link/') ? '' : '/dashboard/api'
+    const answer = answers.get(`${method} ${prefix}${path}`)
     if (!answer) throw new Error(`${place}: there is no such route, or it has no schema`)
     return { schema: schemaOf(answer), part }
   }
 })
 
-test('the dashboard has a name, a summary and an example of each event', async () => {
+test('the dashboard has a name, a summary, the fields and an example of each event', async () => {
   const names = SENT_KINDS.map((kind) => [kind, [EVENTS[kind].name['pt-BR'], EVENTS[kind].name.en]])
   const summaries = SENT_KINDS.map((kind) => [kind, [EVENTS[kind].summary['pt-BR'], EVENTS[kind].summary.en]])
   const lists = {
     EVENT_NAMES: Object.fromEntries(names),
     EVENT_SUMMARIES: Object.fromEntries(summaries),
+    EVENT_FIELDS: Object.fromEntries(SENT_KINDS.map((kind) => [kind, fieldTypes(kind)])),
     EVENT_EXAMPLES,
   }
   const texts = Object.entries(lists).map(
@@ -119,6 +137,14 @@ test('the dashboard has a name, a summary and an example of each event', async (
   const text = await formatted(`${HEADER}\n${texts.join('\n')}`)
   expect(await kept('events.ts', text)).toBe(text)
 })
+
+type Properties = { properties: Record<string, Parameters<typeof typeText>[0]> }
+
+/** By field of its data, the type. */
+function fieldTypes(kind: SentKind): Record<string, string> {
+  const { data } = eventSchema(kind).properties as Record<'data', Properties>
+  return Object.fromEntries(Object.entries(data.properties).map(([name, schema]) => [name, typeText(schema)]))
+}
 
 test('the dashboard has a title of each kind of line', async () => {
   const titles = LINE_KIND_NAMES.map((kind) => [kind, LINE_KINDS[kind].titles])

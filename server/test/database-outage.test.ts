@@ -175,7 +175,7 @@ test('while the database is away, the log has one line for a cause and ten secon
   for (let request = 0; request < 10; request++) await fail()
   await app.inject('/readyz')
   const round = () => query(pool, 'select 1').then(() => 'idle' as const)
-  const loop = startLoop({ clock: w.ctx.clock, log }, { name: 'test', idleMs: 60_000, round })
+  const loop = startLoop({ ...w.ctx, log }, { name: 'test', idleMs: 60_000, round })
   await loop.stop()
   expect(told()).toMatchObject([{ reason: 'connect ECONNREFUSED 127.0.0.1:1', failures: 1 }])
 

@@ -24,8 +24,8 @@ test('a pooled connection keeps no setting of ours in its session, and has all o
 })
 
 test('a direct connection has our settings in its session', async () => {
-  const w = await world({ isDirect: true })
-  expect(await query(w.pool, SETTINGS)).toEqual([OURS])
+  const { directUrl } = await world()
+  expect(await query(poolAt(directUrl), SETTINGS)).toEqual([OURS])
 })
 
 test('behind a pooler statements have no names, so it may run each on another connection', async () => {

@@ -28,6 +28,8 @@ type Kept = Database & {
 
 /** A database with a table of more bytes is not emptied, because making a new one is faster. */
 const KEPT_BYTES = 256 * 1024
+/** Tests fill tables with one statement. On a busy machine that takes longer than the product's statements may. */
+const STATEMENT_TIMEOUT_MS = 120_000
 /** How long sessions that a test left at work may take to end. */
 const END_WITHIN_MS = 5_000
 /** How many turns the statements that a test left running may take to end. */
@@ -66,7 +68,7 @@ async function makeDatabase(): Promise<Kept> {
     warn: (...args) => log.warn(...args),
     error: (...args) => log.error(...args),
   }
-  const pool = makePool(databaseUrl, following, { sealer: SEALER })
+  const pool = makePool(databaseUrl, following, { sealer: SEALER, statementTimeoutMs: STATEMENT_TIMEOUT_MS })
   const setLog = (to: Log) => void (log = to)
   const [catalogs, listeners] = [await readCatalogs(janitor), listenersOf(pool)]
   return { name, databaseUrl, directUrl, presence, pool, janitor, restore, catalogs, listeners, setLog }

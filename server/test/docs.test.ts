@@ -7,6 +7,7 @@ import { makeMetrics } from '../src/base/metrics.ts'
 import { makeProgram } from '../src/commands/program.ts'
 import { loadConfig } from '../src/config/config.ts'
 import { EVENTS } from '../src/domain/webhooks/event-kinds.ts'
+import { HEALTH_CHECK_NAMES } from '../src/domain/reports/health-bounds.ts'
 import { OPERATOR_SCOPES, SCOPES } from '../src/domain/accounts/callers.ts'
 import { ERRORS } from '../src/http/server/error-codes.ts'
 import { makeClientCertificate, PFX_PASSWORD } from './client-certificate.ts'
@@ -268,6 +269,11 @@ test('operations.md lists every metric with its labels, and no document names an
   expect(sorted(mentioned.filter((name) => !names.has(name)))).toEqual([])
 })
 
+test('operations.md lists every check of the health page, and no other', () => {
+  const listed = rows(section(page('docs/operations.md'), 'Health')).flatMap(([cell]) => codes(cell!))
+  expect(sorted(listed)).toEqual(sorted(HEALTH_CHECK_NAMES))
+})
+
 // ---- Proofs ----
 
 test('the list of mistakes that are made on purpose is complete, and the README counts them', () => {
@@ -348,7 +354,8 @@ function leadsSomewhere(from: string, link: string): boolean {
 function linksOf(text: string): string[] {
   const prose = text.replaceAll(/^ *```[^]*?^ *```/gm, '')
   const links = [...prose.matchAll(/\]\(([^)\s]+)\)|src="([^"]+)"/g)].map(([, link, source]) => link ?? source!)
-  return links.filter((link) => !/^[a-z]+:/.test(link))
+  // A path from the root is one of a running service, and a test of the guide follows it there.
+  return links.filter((link) => !/^([a-z]+:|\/)/.test(link))
 }
 
 /** The anchors that GitHub makes from headings. */

@@ -154,6 +154,8 @@ describe('the id of a request', () => {
       '/livez',
       '/readyz',
       '/docs',
+      '/docs/reference',
+      '/llms.txt',
       '/docs/static/nothing.js',
       '/openapi.json',
       '/api/balance',

@@ -19,7 +19,7 @@ const NOT_JSON = 'Request body is not valid JSON'
 const UNSTORABLE = 'Request body must not contain NUL characters or lone surrogates (halves of characters)'
 const EXTERNAL_ID_ERROR = 'externalId must be 1 to 64 characters, without control or invisible characters'
 const DESCRIPTION_ERROR = 'description must be at most 140 characters, without control or invisible characters'
-const EXPIRES_IN_ERROR = 'expiresIn must be an integer from 300 to 86400 (seconds)'
+const EXPIRES_IN_ERROR = 'expiresIn must be an integer from 300 to 2592000 (seconds)'
 const IDEMPOTENCY_KEY_ERROR = 'Idempotency-Key must be 1 to 255 characters, without control or invisible characters'
 const SEND_JSON = 'Send the body as JSON, with Content-Type: application/json'
 const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
@@ -49,6 +49,7 @@ const RECORD_FIELDS = [
   'paidLate',
   'externalId',
   'description',
+  'returnUrl',
   'metadata',
 ]
 describe('the two endpoints of the specification', () => {
@@ -255,7 +256,7 @@ describe('a refused deposit', () => {
     ['a long description', `{"value":1,"description":"${'é'.repeat(141)}"}`, json, 400, DESCRIPTION_ERROR],
     ['a line break in description', '{"value":1,"description":"a\\nb"}', json, 400, DESCRIPTION_ERROR],
     ['half a character in description', '{"value":1,"description":"\\udc00"}', json, 400, DESCRIPTION_ERROR],
-    ...['299', '86401', '300.5', '"3600"', '0', '-3600', '1e30'].map(
+    ...['299', '2592001', '300.5', '"3600"', '0', '-3600', '1e30'].map(
       (seconds) =>
         [`expiresIn ${seconds}`, `{"value":1,"expiresIn":${seconds}}`, json, 400, EXPIRES_IN_ERROR] as [
           string,

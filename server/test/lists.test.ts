@@ -1,5 +1,6 @@
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { get } from './requests.ts'
+import { spyOnQueries } from './statements.ts'
 import { world, type World } from './world.ts'
 
 const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
@@ -29,6 +30,7 @@ const RECORD_FIELDS = [
   'paidLate',
   'externalId',
   'description',
+  'returnUrl',
   'metadata',
 ]
 const LINE_FIELDS = [
@@ -112,7 +114,7 @@ test('a page of deposits is one statement, and a second one only if money is hel
   const w = await world()
   const { charge, payment, account } = await w.paidCharge({ valueCents: 100_00 })
   await w.deposit(account)
-  const asked = vi.spyOn(w.pool, 'query')
+  const asked = await spyOnQueries(w.pool)
   const list = async () => {
     asked.mockClear()
     const { deposits } = (await w.app.inject(get(account.key, '/api/deposits'))).json()

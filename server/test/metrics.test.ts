@@ -3,7 +3,7 @@ import { makeMetrics, measureProcess } from '../src/base/metrics.ts'
 import { queryOne } from '../src/db/tx.ts'
 import { queryDeposit } from '../src/domain/deposits/query-deposit.ts'
 import { makeDeliveryWindows, makeSender } from '../src/workers/deliver.ts'
-import { recordBackup } from '../src/db/embedded/home-state.ts'
+import { recordBackup } from '../src/domain/core/backups.ts'
 import { makeOperator } from './operators-client.ts'
 import { temporaryHome } from './process.ts'
 import { startReceiver } from './receiver.ts'
@@ -322,9 +322,12 @@ test('what monitoring asks of the database is measured: its queues, size, interv
   const w = await world()
   const { key } = await makeOperator(w)
   const home = temporaryHome()
-  await recordBackup(home, '2026-03-02T03:00:00.000Z')
   // With a database that is not embedded, no home is measured.
-  expect(await scrape(w, key)).not.toHaveProperty('guiche_disk_free_bytes')
+  const elsewhere = await scrape(w, key)
+  for (const name of ['guiche_disk_free_bytes', 'guiche_backup_last_timestamp_seconds'])
+    expect(elsewhere).not.toHaveProperty(name)
+  const endedAt = new Date('2026-03-02T03:00:00Z')
+  await recordBackup(w.databaseUrl, { endedAt, place: '/mnt/backups', bytes: 1 })
   const app = await appWith(w.ctx, { home })
   const found = await scrape({ app }, key)
   expect(found).toMatchObject({

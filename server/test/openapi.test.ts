@@ -200,7 +200,7 @@ test('an event is documented with exactly the fields that are sent', async () =>
 test('the reference shows every operation, object, event and error code, and every link in it leads somewhere', async () => {
   const w = await world()
   const { document, operations } = await read()
-  const { body } = await w.app.inject('/docs')
+  const { body } = await w.app.inject('/docs/reference')
   const ids = [...body.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id!)
   expect(ids).toEqual([...new Set(ids)])
   expect(ids).toEqual(expect.arrayContaining(operations.map(({ operation }) => operation.operationId)))
@@ -220,13 +220,13 @@ test('the reference shows every operation, object, event and error code, and eve
 
 test('the reference runs no script, loads nothing from elsewhere, and is sent once to whoever keeps it', async () => {
   const w = await world()
-  const page = await w.app.inject({ url: '/docs', headers: { 'accept-encoding': 'br' } })
+  const page = await w.app.inject({ url: '/docs/reference', headers: { 'accept-encoding': 'br' } })
   const policy = String(page.headers['content-security-policy'])
   expect(policy).toMatch(/^default-src 'none'; .*style-src 'sha256-[^']+'; img-src 'self'$/)
   expect([page.statusCode, page.headers['content-encoding']]).toEqual([200, 'br'])
-  const plain = await w.app.inject('/docs')
+  const plain = await w.app.inject('/docs/reference')
   expect(plain.body).not.toMatch(/<script|<[^>]* (style|src|on\w+)=/)
-  const again = await w.app.inject({ url: '/docs', headers: { 'if-none-match': String(plain.headers.etag) } })
+  const again = await w.app.inject({ url: '/docs/reference', headers: { 'if-none-match': String(plain.headers.etag) } })
   expect([again.statusCode, again.body]).toEqual([304, ''])
 })
 

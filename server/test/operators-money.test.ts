@@ -66,6 +66,8 @@ test('a payment of another amount completes its charge when an operator says so'
     paymentLinkId: charge.paymentLinkId,
     accountId: account.accountId,
     email: account.email,
+    externalId: null,
+    description: null,
     status: 'PENDING',
     value: 50_00,
     fee: 50,

@@ -1,5 +1,5 @@
 import Fastify from 'fastify'
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { query, transact } from '../src/db/tx.ts'
 import { createKey, revokeKey } from '../src/domain/accounts/api-keys.ts'
 import { identify } from '../src/domain/accounts/callers.ts'
@@ -9,6 +9,7 @@ import { buildApp } from '../src/http/app.ts'
 import { requireKeys } from '../src/http/auth/api-key-auth.ts'
 import { appWith, bearer, get, sentText, UNKNOWN_ID } from './requests.ts'
 import { apiRoutesOf, ask, CONSOLE, filledIn, makeOperator, makeOperatorKey } from './operators-client.ts'
+import { spyOnQueries } from './statements.ts'
 import { authenticate, until, world, type World } from './world.ts'
 
 const OPERATORS_KEY = 'This is an operator’s API key, which belongs to no account: use a key of the account'
@@ -133,7 +134,7 @@ test('an operator’s key is read once a second, its use is noted, and revoked i
   const w = await world()
   const { ctx: other } = await w.anotherProcess()
   const { key, keyId, operatorId, email } = await makeOperator(w)
-  const asked = vi.spyOn(w.pool, 'query')
+  const asked = await spyOnQueries(w.pool)
   for (let call = 0; call < 10; call++)
     expect(await identify(w.ctx, key)).toEqual({ kind: 'operator', keyId, operatorId, email, scope: 'operator' })
   expect(asked.mock.calls.filter((call) => sentText(call).includes('from api_keys k'))).toHaveLength(1)

@@ -56,6 +56,16 @@ export function drawSvg(svg: string) {
   )
 }
 
+/** Draws modules as the data of a payment has them. */
+export function drawModules({ size, modules }: { size: number; modules: string }) {
+  const bytes = Buffer.from(modules, 'base64')
+  const scale = 4
+  return draw(size * scale, size * scale, (left, top) => {
+    const at = Math.floor(top / scale) * size + Math.floor(left / scale)
+    return (bytes[at >> 3]! & (0x80 >> (at & 7))) !== 0
+  })
+}
+
 function draw(width: number, height: number, isDark: (x: number, y: number) => boolean) {
   const data = new Uint8Array(width * height * 4).fill(255)
   for (let y = 0; y < height; y++)

@@ -20,6 +20,7 @@ import { CONSOLE } from './operators-client.ts'
 import { CLI, runCli, startChild, temporaryHome } from './process.ts'
 import { completedCharge, followToEnd, refund, untilWaiting } from './refund-steps.ts'
 import { startReceiver } from './receiver.ts'
+import { get } from './requests.ts'
 import { cob, connectScripted, E2E, ok, TXID } from './scripted-psp.ts'
 import { add, deliver } from './webhooks-client.ts'
 import { CHARGE_SECRET } from './databases.ts'
@@ -43,7 +44,10 @@ async function lived(w: World): Promise<{ account: TestAccount; userId: string }
   const { charge } = await completedCharge(w, { account })
   await deliver(w)
   await followToEnd(w, await refund(w, charge, { accountId }))
+  await w.app.inject(get(account.key, `/api/orders/${encodeURIComponent('order of Ana')}`))
+  await w.ctx.requestLog.flush()
   expect(await w.balanceCents(accountId)).toBe(0)
+  expect(await w.count('api_requests')).toBe(2)
   return { account, userId }
 }
 
@@ -399,7 +403,7 @@ test('account erase does nothing unless the e-mail is typed as it is', async () 
 // ---- Retention ----
 
 test('records of sign-ins go after RETAIN_SIGN_INS_DAYS, in batches; decisions stay for ever', async () => {
-  const w = await world({ settings: { retention: { attemptsDays: 30, signInsDays: 180 } } })
+  const w = await world({ settings: { retention: { attemptsDays: 30, requestsDays: 30, signInsDays: 180 } } })
   const account = await w.account()
   await suspendAccount(w.ctx, CONSOLE, account.accountId, 'closed')
   await transact(w.pool, (tx) => createInvitation(tx, w.clock.now(), { email: 'bia@loja.example' }, CONSOLE))
@@ -423,7 +427,7 @@ test('records of sign-ins go after RETAIN_SIGN_INS_DAYS, in batches; decisions s
 })
 
 test('with RETAIN_SIGN_INS_DAYS=0 nothing of the audit log is deleted', async () => {
-  const w = await world({ settings: { retention: { attemptsDays: 30, signInsDays: 0 } } })
+  const w = await world({ settings: { retention: { attemptsDays: 30, requestsDays: 30, signInsDays: 0 } } })
   await transact(w.pool, (tx) => createInvitation(tx, w.clock.now(), { email: 'bia@loja.example' }, CONSOLE))
   w.clock.advance(3_650 * DAY_MS)
   expect(await purgeSignIns(w.ctx)).toBe('idle')
@@ -431,7 +435,7 @@ test('with RETAIN_SIGN_INS_DAYS=0 nothing of the audit log is deleted', async ()
 })
 
 test('attempts go after RETAIN_ATTEMPTS_DAYS, and the audit does without them', async () => {
-  const w = await world({ settings: { retention: { attemptsDays: 3, signInsDays: 0 } } })
+  const w = await world({ settings: { retention: { attemptsDays: 3, requestsDays: 30, signInsDays: 0 } } })
   const account = await w.account()
   await keepAttemptPartitions(w.ctx)
   await add(w, account, (await startReceiver()).url)

@@ -27,7 +27,7 @@ async function limited() {
 test('a network has one rate for all that is public, and is told when to come again', async () => {
   const { w, urls, ask } = await limited()
   for (const url of urls) expect([url, (await ask(url)).statusCode]).toEqual([url, 200])
-  for (const url of [...urls, '/docs/yaml']) {
+  for (const url of [...urls, '/docs/yaml', '/docs/webhooks', '/docs/webhooks.md', '/llms.txt']) {
     const refused = await ask(url)
     expect([url, refused.statusCode, refused.headers['retry-after']]).toEqual([url, 429, '1'])
     expect(refused.json()).toEqual({ success: false, error: 'Too many requests' })

@@ -36,8 +36,10 @@ const STALE_IS_ENOUGH = [
   'POST /dashboard/api/events/:eventId/resend',
   'POST /dashboard/api/events/resend',
   'POST /dashboard/api/notices/seen',
+  'POST /dashboard/api/operator/exceptions/:exceptionId/notes',
   'POST /dashboard/api/operator/notices/seen',
   'POST /dashboard/api/reauthenticate',
+  'POST /dashboard/api/webhooks/:webhookId/retry',
   'POST /dashboard/api/webhooks/:webhookId/test',
   'PUT /dashboard/api/account/time-zone',
   'PUT /dashboard/api/orders/:externalId/deposit',
@@ -47,6 +49,7 @@ const WANTS_PASSWORD = [
   'DELETE /dashboard/api/members/:userId',
   'DELETE /dashboard/api/members/invitations/:id',
   'DELETE /dashboard/api/operator/invitations/:id',
+  'DELETE /dashboard/api/shop/logo',
   'DELETE /dashboard/api/webhooks/:webhookId',
   'PATCH /dashboard/api/members/:userId',
   'PATCH /dashboard/api/operator/accounts/:accountId/terms',
@@ -67,6 +70,7 @@ const WANTS_PASSWORD = [
   'POST /dashboard/api/operator/accounts/:accountId/suspend',
   'POST /dashboard/api/operator/deposits/:paymentLinkId/refund',
   'POST /dashboard/api/operator/exceptions/:exceptionId/resolve',
+  'POST /dashboard/api/operator/exceptions/resolve',
   'POST /dashboard/api/operator/invitations',
   'POST /dashboard/api/operator/payouts',
   'POST /dashboard/api/operator/payouts/:payoutId/pay',
@@ -79,6 +83,8 @@ const WANTS_PASSWORD = [
   'PUT /dashboard/api/members/second-factor',
   'PUT /dashboard/api/notices/choices',
   'PUT /dashboard/api/operator/notices/choices',
+  'PUT /dashboard/api/shop',
+  'PUT /dashboard/api/shop/logo',
 ]
 
 test('every route of the dashboard that changes something wants a recent password, or is known not to', async () => {

@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest'
 import { query, transact } from '../src/db/tx.ts'
 import { createAccount } from '../src/domain/accounts/accounts.ts'
+import { resetTwoStep } from '../src/domain/users/passwords.ts'
 import { hashRecoveryCodes, totpStepOf } from '../src/domain/users/second-factor.ts'
+import { CONSOLE } from './operators-client.ts'
 import { hashAsTheService } from './password-cost.ts'
 import { nextTotpOf, openBrowser, PASSWORD, totpOf, type Browser } from './sign-in-client.ts'
 import { until, world, type World } from './world.ts'
@@ -124,6 +126,30 @@ test('recovery codes are kept as salted, slow hashes: whoever can decrypt them s
   expect((await phone.post('auth/two-factor/verify-backup-code', { code: stored[0]! })).statusCode).toBe(401)
   expect((await phone.post('auth/two-factor/verify-backup-code', { code: codes[0]! })).statusCode).toBe(200)
   expect(await decryptedCodes(w)).toEqual(stored.filter((_, at) => at !== 0))
+})
+
+test('for who lost the device an operator turns two steps off: passkeys and sessions go, and the log says why', async () => {
+  const { w, browser } = await prepare()
+  await query(
+    w.pool,
+    `insert into passkeys (id, user_id, credential_id, public_key, sign_count, name, created_at)
+     select gen_random_uuid(), id, 'lost', 'key', 0, 'phone', now() from users`,
+  )
+  const lost = { kind: 'account', email: ANA, reason: 'lost the phone' } as const
+  const reset = await resetTwoStep(w.ctx, lost, CONSOLE)
+  expect(reset).toEqual({ email: ANA, hadTwoStep: true, passkeys: 1, sessions: 1 })
+  expect(await browser.me()).toBeNull()
+  const phone = openBrowser(w)
+  expect((await phone.signIn(ANA)).statusCode).toBe(200)
+  expect(await phone.me()).toMatchObject({ email: ANA, isTwoFactor: false })
+  const log = await query(
+    w.pool,
+    `select actor_kind, reason, details from audit_log where action = 'second_factor.disabled'`,
+  )
+  expect(log).toEqual([{ actor_kind: 'console', reason: 'lost the phone', details: { passkeys: 1 } }])
+  expect(await resetTwoStep(w.ctx, lost, CONSOLE)).toMatchObject({ hadTwoStep: false, passkeys: 0, sessions: 1 })
+  const asOperator = { ...lost, kind: 'operator' } as const
+  await expect(resetTwoStep(w.ctx, asOperator, CONSOLE)).rejects.toMatchObject({ code: 'not_found' })
 })
 
 async function decryptedCodes(w: World): Promise<string[]> {

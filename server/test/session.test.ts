@@ -104,7 +104,10 @@ test('another account’s ids are unknown to a session, on every route that take
     ...WEBHOOK,
     eventKinds: ['DEPOSIT_ASSET_SUCCESS'],
   })
-  await w.app.inject({ url: `/api/deposit/${charge.paymentLinkId}`, headers: bearer(account.key) })
+  const requestId = 'order-7'
+  const headers = { ...bearer(account.key), 'x-request-id': requestId }
+  await w.app.inject({ url: `/api/deposit/${charge.paymentLinkId}`, headers })
+  await w.ctx.requestLog.flush()
   const [event] = await query<{ id: string }>(w.pool, 'select id from events')
   const { keyId } = await transact(w.pool, (tx) =>
     createKey(tx, w.clock.now(), 'test', {
@@ -128,6 +131,7 @@ test('another account’s ids are unknown to a session, on every route that take
     payoutId: payout.id,
     id: invitation.invitationId,
     userId: member!.userId,
+    requestId,
   }
   const stranger = await w.session(await w.account())
   // The name of an order is its account holder’s own choice, so another account’s may be the same.
@@ -271,6 +275,7 @@ test('who is signed in, and what the service is like, can be asked by anybody', 
     accountsMayRefund: false,
     refundsReturnFee: false,
     chargeExpiresSeconds: 3600,
+    chargeMaxExpiresSeconds: 2_592_000,
   }
   expect((await w.app.inject('/dashboard/api/me')).json()).toEqual({ success: true, me: null, service })
   expect((await session.ask('GET', '/dashboard/api/me')).json().me).toEqual({

@@ -1,7 +1,8 @@
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { makeReader } from '../src/db/shared-reads.ts'
 import { requireCharge } from '../src/domain/deposits/charge-reads.ts'
 import { readBalance } from '../src/domain/ledger/account-statement.ts'
+import { spyOnQueries } from './statements.ts'
 import { world } from './world.ts'
 
 // A reader whose statements the test answers. Each row is the key, and the number of the statement that read it.
@@ -97,7 +98,7 @@ test('simultaneous reads of many charges are one statement, and of many balances
   const w = await world()
   const [one, two] = [await w.account(), await w.account()]
   const charges = await Promise.all([one, two, one, two].map((account) => w.deposit(account)))
-  const asked = vi.spyOn(w.pool, 'query')
+  const asked = await spyOnQueries(w.pool)
 
   const read = await Promise.all(charges.map((charge) => requireCharge(w.ctx, charge.accountId, charge.paymentLinkId)))
   expect(read.map(({ id }) => id)).toEqual(charges.map(({ id }) => id))

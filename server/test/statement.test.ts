@@ -288,8 +288,60 @@ test('a period with too many lines has balances and no totals', async () => {
   const { account } = await completedCharge(w, { valueCents: 50_00 })
   await completedCharge(w, { account, valueCents: 30_00 })
   const period = await findPeriod(w.ctx, account.accountId, {})
-  expect(await readTotals(w.ctx, account.accountId, period, 2)).toMatchObject([{ kind: 'deposit', count: 2 }])
-  expect(await readTotals(w.ctx, account.accountId, period, 1)).toBeUndefined()
+  expect(await readTotals(w.ctx, account.accountId, period, { maxLines: 2 })).toMatchObject([
+    { kind: 'deposit', count: 2 },
+  ])
+  expect(await readTotals(w.ctx, account.accountId, period, { maxLines: 1 })).toBeUndefined()
+})
+
+test('a statement of amounts has the lines of a period between both, by their gross, their totals, and pages', async () => {
+  const { w, account } = await everyKind()
+  const all = await statement(w, account, MONTH)
+  const of = (query: string) => statement(w, account, `${MONTH}&${query}`)
+  const [smallest, ...others] = all.lines.map(({ gross }) => Math.abs(gross)).toSorted((a, b) => a - b)
+  const largest = others.at(-1)!
+  expect(smallest).toBeLessThan(largest)
+  for (const [minValue, maxValue] of [
+    [smallest, smallest],
+    [smallest! + 1, largest],
+    [0, largest - 1],
+    [largest, largest],
+  ]) {
+    const some = await of(`minValue=${minValue}&maxValue=${maxValue}`)
+    const expected = all.lines.filter(({ gross }) => Math.abs(gross) >= minValue! && Math.abs(gross) <= maxValue!)
+    expect(some.lines).toEqual(expected)
+    expect(expected.length).toBeGreaterThan(0)
+    expect(sum(some.totals.map(({ count }) => count))).toBe(expected.length)
+    expect(sum(some.totals.map(({ net }) => net))).toBe(sum(expected.map(({ net }) => net)))
+    // The balances are of the period, whatever is shown of it.
+    expect([some.openingBalance, some.closingBalance]).toEqual([all.openingBalance, all.closingBalance])
+  }
+  expect((await of(`minValue=${largest + 1}`)).lines).toEqual([])
+  expect((await of(`maxValue=${smallest}`)).lines.length).toBeGreaterThan(0)
+
+  const inPages: Line[] = []
+  for (let cursor: string | null = ''; cursor !== null;) {
+    const url: string = `/api/statement?${MONTH}&minValue=${smallest! + 1}&limit=2${cursor && `&cursor=${cursor}`}`
+    const page: { lines: Line[]; nextCursor: string | null } = (await w.app.inject(get(account.key, url))).json()
+    inPages.push(...page.lines)
+    cursor = page.nextCursor
+  }
+  expect(inPages).toEqual(all.lines.filter(({ gross }) => Math.abs(gross) > smallest!))
+})
+
+test('amounts need a period, and must be in order', async () => {
+  const w = await world()
+  const { key } = await w.account()
+  const month = (query: string) => `${MONTH}&${query}`
+  const refused = [
+    'minValue=1',
+    ...['minValue=2&maxValue=1', 'minValue=-1', 'maxValue=1.5', 'maxValue=1000000000000'].map(month),
+  ]
+  for (const query of refused) {
+    const answer = await w.app.inject(get(key, `/api/statement?${query}`))
+    expect([query, answer.statusCode]).toEqual([query, 400])
+    expect(answer.json().error).toMatch(/need from or to|must not be below|must be an integer from 0/)
+  }
 })
 
 test('a month with ten thousand lines is read and sent in pages, so that no more than one is in memory', async () => {

@@ -1,4 +1,5 @@
 import type { PoolClient, QueryConfig } from 'pg'
+import { vi } from 'vitest'
 import type { Pool } from '../src/db/pool.ts'
 import { until } from './world.ts'
 
@@ -9,7 +10,7 @@ export type Statement = { text: string; values: unknown[] }
  * of a new connection do not count.
  */
 export async function recordStatements(pool: Pool, work: () => Promise<unknown>): Promise<Statement[]> {
-  await until('what came before is done', async () => pool.waitingCount === 0 && pool.idleCount === pool.totalCount)
+  await untilIdle(pool)
   const statements: Statement[] = []
   const watched = new Map<PoolClient, PoolClient['query']>()
   const watch = (client: PoolClient) => {
@@ -32,6 +33,16 @@ export async function recordStatements(pool: Pool, work: () => Promise<unknown>)
     for (const [client, query] of watched) client.query = query
   }
   return statements
+}
+
+/** The queries from now on, without those that nobody awaits, such as the one that stores when a key was used. */
+export async function spyOnQueries(pool: Pool) {
+  await untilIdle(pool)
+  return vi.spyOn(pool, 'query')
+}
+
+async function untilIdle(pool: Pool): Promise<void> {
+  await until('what came before is done', async () => pool.waitingCount === 0 && pool.idleCount === pool.totalCount)
 }
 
 export async function countStatements(pool: Pool, work: () => Promise<unknown>): Promise<number> {

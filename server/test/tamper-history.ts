@@ -7,6 +7,7 @@ import { refreshDailyTotals } from '../src/domain/reports/daily-totals.ts'
 import { cancelDeposit } from '../src/domain/deposits/query-deposit.ts'
 import { openDeposit } from '../src/domain/deposits/open-deposit.ts'
 import { listExceptions, type ExceptionKind } from '../src/domain/refunds/exceptions.ts'
+import { noteException } from '../src/domain/refunds/exception-notes.ts'
 import { resolveException } from '../src/domain/refunds/resolve-exception.ts'
 import type { Resolution } from '../src/domain/exceptions/exception-states.ts'
 import { beginSeals } from '../src/domain/core/seal-as-found.ts'
@@ -51,6 +52,8 @@ export async function makeHistory(): Promise<{ w: World; victim: string; eve: st
   await makeRefunds(w, victim)
   await makePayouts(w, victim)
   await makeExceptions(w, victim)
+  const [noted] = (await listExceptions(w.ctx, { limit: 1 })).exceptions
+  for (const text of ['the payer called', 'and called again']) await noteException(w.ctx, OPERATOR, noted!.id, text)
   await deliver(w, eve)
   await sweepAll(w)
   w.clock.advance(50 * HOUR_MS)

@@ -144,6 +144,7 @@ const STATUS = {
   providers: [],
   forwardedIgnored: 0,
   purgeFailing: [],
+  workers: [],
 }
 const VIEW: LiveView = {
   at: new Date('2026-03-02T14:03:22Z'),

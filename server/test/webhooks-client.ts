@@ -60,6 +60,8 @@ export function ofWebhook(id: string): [Method, string, object?][] {
     ['PATCH', `/api/webhooks/${id}`, { name: 'mine' }],
     ['DELETE', `/api/webhooks/${id}`],
     ['POST', `/api/webhooks/${id}/test`],
+    ['GET', `/api/webhooks/${id}/stats`],
+    ['POST', `/api/webhooks/${id}/retry`],
     ['POST', `/api/webhooks/${id}/rotate-secret`],
   ]
 }

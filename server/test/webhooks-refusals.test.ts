@@ -253,7 +253,7 @@ describe('secrets', () => {
     // These are all routes except the two that make a secret, which they show.
     const makes = ['POST /api/webhooks', `POST /api/webhooks/${id}/rotate-secret`]
     const others = routes({ webhookId: id, eventId }).filter(([method, url]) => !makes.includes(`${method} ${url}`))
-    expect(others).toHaveLength(9)
+    expect(others).toHaveLength(11)
     const bodies = {
       GET: undefined,
       DELETE: undefined,

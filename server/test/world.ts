@@ -150,6 +150,7 @@ export async function world(options: Options = {}): Promise<World> {
     sandboxBankUrl: `${sandbox.url}/bank`,
     terms: DEFAULT_TERMS,
     chargeExpiresSeconds: 3600,
+    chargeMaxExpiresSeconds: 2_592_000,
     reconcileSeconds: 60,
     pendingMaxPerAccount: 0,
     rateLimit: { perSecond: 0, burst: 1 },
@@ -170,7 +171,8 @@ export async function world(options: Options = {}): Promise<World> {
       requireSecondFactor: 'off',
     },
     refunds: { byAccounts: false, returnFee: false },
-    retention: { attemptsDays: 30, signInsDays: 365 },
+    retention: { attemptsDays: 30, requestsDays: 30, signInsDays: 365 },
+    backups: { maxHours: 36, isExpected: false },
     ...options.settings,
   }
   const letters: Email[] = []

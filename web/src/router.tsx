@@ -131,10 +131,13 @@ const tree = root.addChildren([
       // One page with tabs: the rest of the path names the tab.
       page(account, '/developers', DevelopersPage, [icons.CodeIcon, 'API e webhooks', 'API and webhooks', 'API'], 'events:read'),
       page(account, '/developers/$', DevelopersPage, undefined, 'events:read'),
+      page(account, '/shop', lazy(() => import('./account/shop/shop-page.tsx'), 'ShopPage'), [icons.ShopIcon, 'Minha loja', 'My shop', 'Loja'], 'shop:write'),
       page(account, '/team', lazy(() => import('./account/team/team-page.tsx'), 'TeamPage'), [icons.PeopleIcon, 'Equipe', 'Team'], 'members:read'),
     ]),
     operator.addChildren([
       page(operator, '/operator', lazy(() => import('./operator/overview/overview-page.tsx'), 'OperatorOverviewPage'), [icons.OverviewIcon, 'Visão geral', 'Overview']),
+      page(operator, '/operator/deposits', lazy(() => import('./operator/deposits/charges-page.tsx'), 'ChargesPage'), [icons.DepositIcon, 'Cobranças', 'Charges']),
+      page(operator, '/operator/deposits/$paymentLinkId', lazy(() => import('./operator/deposits/charge-page.tsx'), 'ChargePage')),
       page(operator, '/operator/accounts', lazy(() => import('./operator/accounts/accounts-page.tsx'), 'AccountsPage'), [icons.PeopleIcon, 'Contas', 'Accounts']),
       page(operator, '/operator/accounts/$accountId', lazy(() => import('./operator/accounts/account-page.tsx'), 'AccountPage')),
       page(operator, '/operator/exceptions', lazy(() => import('./operator/exceptions/exceptions-page.tsx'), 'ExceptionsPage'), [icons.WarningIcon, 'Exceções', 'Exceptions']),
@@ -142,7 +145,7 @@ const tree = root.addChildren([
       page(operator, '/operator/payouts', lazy(() => import('./operator/payouts/payouts-page.tsx'), 'OperatorPayoutsPage'), [icons.PayoutIcon, 'Repasses', 'Payouts']),
       page(operator, '/operator/reconciliation', lazy(() => import('./operator/reconciliation/reconciliation-page.tsx'), 'ReconciliationPage'), [icons.ScalesIcon, 'Conciliação', 'Reconciliation']),
       page(operator, '/operator/reconciliation/$day', lazy(() => import('./operator/reconciliation/closing-page.tsx'), 'ClosingPage')),
-      page(operator, '/operator/providers', lazy(() => import('./operator/providers/providers-page.tsx'), 'ProvidersPage'), [icons.BankIcon, 'Provedores', 'Providers']),
+      page(operator, '/operator/providers', lazy(() => import('./operator/health/health-page.tsx'), 'HealthPage'), [icons.ShieldIcon, 'Saúde', 'Health']),
       page(operator, '/operator/webhooks', lazy(() => import('./operator/webhooks/webhooks-page.tsx'), 'OperatorWebhooksPage'), [icons.WebhookIcon, 'Webhooks', 'Webhooks']),
       page(operator, '/operator/audit-log', lazy(() => import('./operator/audit-log/audit-log-page.tsx'), 'AuditLogPage'), [icons.LogIcon, 'Auditoria', 'Audit log']),
     ]),

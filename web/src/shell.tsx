@@ -11,8 +11,10 @@ import type { Pair } from './base/pair.ts'
 import type { Me } from './contract/types.ts'
 import { signOut, switchAccount, useMe } from './base/session.ts'
 import { useRoleNames } from './base/roles.ts'
+import { FrameDialogs, SearchButton, SearchIconButton } from './search/search-button.tsx'
 import { Select } from './ui/form/form.tsx'
 import { lazyComponent } from './ui/lazy-component.tsx'
+import { OpenCount, useOpenNames } from './ui/open-count.tsx'
 import { SandboxBanner } from './ui/sandbox-banner.tsx'
 import { toast } from './ui/toast.tsx'
 
@@ -44,7 +46,7 @@ export type NavEntry = {
   short: string | undefined
   scope: Me['scopes'][number] | undefined
 }
-type Item = Omit<NavEntry, 'label'> & { label: string }
+type Item = Omit<NavEntry, 'label'> & { label: string; pair: Pair }
 
 /** On phones the first ones are at the bottom of the screen, the others behind "More". */
 const AT_BOTTOM = 4
@@ -57,7 +59,7 @@ export function Shell({ navigation }: { navigation: readonly NavEntry[] }) {
   const items = navigation
     .filter(({ branch }) => branch === me.kind || branch === 'inside')
     .filter(({ scope }) => scope === undefined || me.scopes.includes(scope))
-    .map((entry) => ({ ...entry, label: inLanguage(entry.label) }))
+    .map((entry) => ({ ...entry, label: inLanguage(entry.label), pair: entry.label }))
   return (
     <div className="min-h-dvh md:grid md:grid-cols-[15rem_minmax(0,1fr)] print:block">
       <a
@@ -72,7 +74,10 @@ export function Shell({ navigation }: { navigation: readonly NavEntry[] }) {
         <ConnectionBar />
         <header className="flex h-14 items-center gap-2.5 border-b border-line bg-card px-4 md:hidden print:hidden">
           <Brand isOperator={me.kind === 'operator'} />
-          {useHasNotices() && <Bell />}
+          <span className="ml-auto flex">
+            <SearchIconButton />
+            {useHasNotices() && <Bell />}
+          </span>
         </header>
         <main
           id="content"
@@ -96,6 +101,7 @@ export function Shell({ navigation }: { navigation: readonly NavEntry[] }) {
         </main>
       </div>
       <BottomBar items={items} />
+      <FrameDialogs pages={items.map(({ to, pair, icon }) => ({ name: to, label: pair, icon, act: { to } }))} />
     </div>
   )
 }
@@ -138,6 +144,9 @@ function Sidebar({ items }: { items: readonly Item[] }) {
       <div className="sticky top-0 flex h-dvh flex-col">
         <div className="flex h-16 items-center gap-2.5 pr-3 pl-5">
           <Brand isOperator={me.kind === 'operator'} />
+        </div>
+        <div className="mb-1 flex items-center gap-1 px-3">
+          <SearchButton />
           {useHasNotices() && <Bell />}
         </div>
         <nav aria-label={t.navigation} className="grow space-y-0.5 overflow-y-auto px-3 py-2">
@@ -190,16 +199,19 @@ const ENTRY =
   'flex min-h-10 w-full items-center gap-3 rounded-lg px-3 font-medium text-soft hover:bg-hover hover:text-ink'
 
 function NavLink({ item, onClick }: { item: Item; onClick?: () => void }) {
+  const openName = useOpenNames()
   return (
     <Link
       to={item.to}
+      aria-label={openName(item.label, [item.to])}
       activeOptions={{ exact: item.to === '/' || item.to === '/operator', includeSearch: false }}
       className={ENTRY}
       activeProps={{ className: 'bg-good-ground! text-good!' }}
       {...(onClick && { onClick })}
     >
       <item.icon />
-      {item.label}
+      <span>{item.label}</span>
+      <OpenCount to={[item.to]} className="ml-auto" />
     </Link>
   )
 }
@@ -215,11 +227,14 @@ function SignOut() {
 }
 
 const TAB =
-  'flex min-w-0 flex-1 flex-col items-center justify-center gap-0.5 px-1 text-xs font-medium text-soft -outline-offset-2'
+  'relative flex min-w-0 flex-1 flex-col items-center justify-center gap-0.5 px-1 text-xs font-medium text-soft -outline-offset-2'
+const ON_TAB = 'absolute top-1 left-1/2 ml-1'
 
 function BottomBar({ items }: { items: readonly Item[] }) {
   const t = useTexts()
+  const openName = useOpenNames()
   const [isOpen, setOpen] = useState(false)
+  const others = items.slice(AT_BOTTOM).map(({ to }) => to)
   return (
     <nav
       aria-label={t.navigation}
@@ -229,17 +244,26 @@ function BottomBar({ items }: { items: readonly Item[] }) {
         <Link
           key={item.to}
           to={item.to}
+          aria-label={openName(item.short ?? item.label, [item.to])}
           activeOptions={{ exact: item.to === '/' || item.to === '/operator', includeSearch: false }}
           className={TAB}
           activeProps={{ className: 'text-accent!' }}
         >
           <item.icon className="size-6" />
           <Cut>{item.short ?? item.label}</Cut>
+          <OpenCount to={[item.to]} className={ON_TAB} />
         </Link>
       ))}
-      <button type="button" aria-haspopup="dialog" onClick={() => setOpen(true)} className={TAB}>
+      <button
+        type="button"
+        aria-haspopup="dialog"
+        aria-label={openName(t.more, others)}
+        onClick={() => setOpen(true)}
+        className={TAB}
+      >
         <icons.MenuIcon className="size-6" />
         <Cut>{t.more}</Cut>
+        <OpenCount to={others} className={ON_TAB} />
       </button>
       {isOpen && (
         <Dialog onClose={() => setOpen(false)} title={t.more}>

@@ -180,6 +180,22 @@ test.each(['README.md', 'webhooks.md'])('every sample of %s compiles in strict m
   ).toEqual([])
 })
 
+const CHECKOUT = `
+import { GuichePix, type GuichePixDetail } from '@guiche/sdk/react'
+export const page = (link: string) => <GuichePix paymentLink={link} onPaid={({ status }: GuichePixDetail) => void status} />
+export const element = (link: string) => <guiche-pix payment-link={link} theme="dark" />
+// @ts-expect-error
+export const wrong = <GuichePix />
+`
+
+test('the component for React has its types, and the element has them in JSX', async () => {
+  mkdirSync(join(folder, 'node_modules/@types'), { recursive: true })
+  for (const used of ['react', '@types/react']) link(used)
+  writeFileSync(join(folder, 'checkout.tsx'), CHECKOUT)
+  const compilerOptions = { ...STRICT, module: 'nodenext', jsx: 'react-jsx', lib: ['es2022', 'dom'] }
+  expect(await compileByCommand({ compilerOptions, files: ['checkout.tsx'] })).toEqual([])
+})
+
 /** One sample is imported by the others as `store.ts`. */
 function nameOf(code: string, place: number): string {
   return code.includes('export async function store') ? 'store.ts' : `sample-${place}.ts`

@@ -35,6 +35,8 @@ export const FAULT_CODES = [
   'value_too_small', // minCents
   'value_too_large', // maxCents
   'value_not_above_fee', // feeCents
+  'return_url_not_allowed', // origin
+  'logo_refused', // reason: bytes (there are too many), or an ImageRefusal of base/image-file.ts
   'url_not_allowed', // reason: a code of domain/ports/delivery-reasons.ts; detail: what it is about, if anything
   'password_length', // min, max
   'password_too_common',
@@ -42,8 +44,9 @@ export const FAULT_CODES = [
   'password_personal', // it is mostly the user's name or e-mail, or the name of the service
   'password_wrong',
   'terms_invalid', // fee and limits contradict each other
-  'window_invalid', // maxHours or maxDays, if the window is too long
+  'window_invalid', // maxHours, maxDays or maxLines, if the window is too long
   'provider_unknown', // provider
+  'search_too_slow',
   'resolution_invalid', // kind; allowed: the resolutions for this kind, separated by commas
   // The caller is unknown, or may not do this.
   'key_missing',
@@ -73,6 +76,7 @@ export const FAULT_CODES = [
   'invitation_used',
   'invitation_expired',
   'invitation_other_email',
+  'shop_changed', // version
   'not_cancelable', // status
   'payment_held', // heldCents
   'history_changed', // historyId; last: the last position of it
@@ -85,6 +89,7 @@ export const FAULT_CODES = [
   'refund_ended', // status
   'refund_not_sent',
   'refund_in_progress', // afterHours: how long after sending an operator can end it
+  'note_limit', // maxNotes
   'exception_resolved',
   'exception_resolving',
   'payment_rest_held',

@@ -67,6 +67,10 @@ function makeCounted({ counter, timing }: Makers) {
       'guiche_forwarded_ignored_total',
       'Requests with X-Forwarded-For or Forwarded, which is not read without TRUST_PROXY.',
     ),
+    apiRequestsUnrecorded: counter(
+      'guiche_api_requests_unrecorded_total',
+      'Requests that are not in the log of requests, because too many came at once or the database was away.',
+    ),
     signIns: counter('guiche_sign_ins_total', 'Tries to sign in, second steps and sign-outs.', 'outcome'),
     exceptionsOpened: counter('guiche_exceptions_opened_total', 'Exceptions that were opened.', 'kind'),
     providerSeconds: timing(
@@ -133,6 +137,11 @@ function makeOwn({ gauge }: Makers) {
       '1 if this process could not delete old rows of this kind when it last tried, every ten minutes.',
       'step',
     ),
+    workerRound: gauge(
+      'guiche_worker_last_round_timestamp_seconds',
+      'When a worker of this process last ended a round without a failure; before the first one, when it began.',
+      'worker',
+    ),
     reconcileInterval: gauge(
       'guiche_reconcile_interval_seconds',
       'RECONCILE_SECONDS: how often the lists of providers are read; 0 is never.',
@@ -189,7 +198,7 @@ function makeRead({ gauge }: Makers) {
     ),
     lastBackup: gauge(
       'guiche_backup_last_timestamp_seconds',
-      'When `guiche backup` last copied the embedded database; 0 if it never has. Absent with DATABASE_URL.',
+      'When the newest backup ended. Without any it is 0, and absent with DATABASE_URL.',
     ),
   }
 }

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { InvalidArgumentError, Option, type Command } from 'commander'
 import type { Charge, Deposit, GuicheError, NewCharge } from '#sdk'
 import { formatReais } from '../base/money.ts'
+import { EXPIRES_SECONDS } from '../domain/core/charge-facts.ts'
 import { BY_API, serviceAction, type Api } from './api.ts'
 import { addCommand, AS_JSON, id, limit, positive, time } from './arguments.ts'
 import { labelled, moment } from './format.ts'
@@ -25,8 +26,13 @@ export function depositCommands(program: Command, terminal: Terminal): void {
     .argument('<cents>', 'amount in cents: 5000 is R$ 50,00', positive)
     .option('--external-id <text>', 'your own reference; a second deposit with it is refused')
     .option('--description <text>', 'text that the payer sees')
+    .option('--return-url <url>', 'where the payment page leads back to, on an origin of the shop’s list')
     .option('--metadata <key=value>', 'your own data, which the payer does not see; may be repeated', metadata)
-    .option('--expires-in <seconds>', 'seconds until it expires, 300 to 86400', positive)
+    .option(
+      '--expires-in <seconds>',
+      `seconds until it expires, ${EXPIRES_SECONDS.min} to ${EXPIRES_SECONDS.max}`,
+      positive,
+    )
     .option(...IDEMPOTENCY_KEY)
     .option(...WAIT)
     .option(...AS_JSON)
@@ -71,6 +77,7 @@ function metadata(text: string, earlier: Record<string, string> = {}): Record<st
 type CreateOptions = JsonOption & {
   externalId?: string
   description?: string
+  returnUrl?: string
   metadata?: Record<string, string>
   expiresIn?: number
   idempotencyKey?: string
@@ -78,11 +85,12 @@ type CreateOptions = JsonOption & {
 }
 
 async function createDeposit(api: Api, terminal: Terminal, value: number, options: CreateOptions) {
-  const { externalId, description, metadata, expiresIn, idempotencyKey = randomUUID() } = options
+  const { externalId, description, returnUrl, metadata, expiresIn, idempotencyKey = randomUUID() } = options
   const body = {
     value,
     ...(externalId !== undefined && { externalId }),
     ...(description !== undefined && { description }),
+    ...(returnUrl !== undefined && { returnUrl }),
     ...(metadata !== undefined && { metadata }),
     ...(expiresIn !== undefined && { expiresIn }),
   }

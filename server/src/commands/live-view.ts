@@ -36,7 +36,7 @@ export function makeLiveView(core: Core, configured: string[]) {
     const processes = (await readRunning(core.pool)).map((running) => liveProcess(running, now))
     const names = [...new Set(processes.flatMap(({ status }) => status?.providers.map(({ name }) => name) ?? []))]
     const gauges = await readGauges(core, names.length > 0 ? names : configured)
-    const { refundsInDoubt, ...recent } = await readRecent(core)
+    const recent = await readRecent(core)
     if (isFirst) await today
     return {
       at: now,
@@ -45,7 +45,7 @@ export function makeLiveView(core: Core, configured: string[]) {
       perSecond: { ...recent, delivered: deliveredPerSecond(processes) },
       /** Null if there is too much to count. */
       today: shown,
-      refundsInDoubt,
+      refundsInDoubt: gauges.refundsInDoubt.due,
       ...fromGauges(gauges, now),
       providers: gauges.notifications.map(({ provider }) => liveProvider(provider, { processes, gauges, now })),
       processes,
@@ -63,8 +63,8 @@ function fromGauges({ queues, exceptionsOpen, ledger, webhooks }: Gauges, now: D
   }
 }
 
-function liveProcess({ startedAt, status, ...running }: Running, now: Date) {
-  return { ...running, upSeconds: secondsAgo(startedAt, now) ?? 0, status: readProcessStatus(status) ?? null }
+function liveProcess({ role, host, version, startedAt, status }: Running, now: Date) {
+  return { role, host, version, upSeconds: secondsAgo(startedAt, now) ?? 0, status: readProcessStatus(status) ?? null }
 }
 
 function deliveredPerSecond(processes: LiveProcess[]): number | null {

@@ -29,6 +29,7 @@ import { reconcileCommand } from './reconcile.ts'
 import { refundCommands } from './refund.ts'
 import { restoreCommand } from './restore.ts'
 import { sandboxCommand } from './sandbox.ts'
+import { searchCommand } from './search.ts'
 import { seedCommand } from './seed.ts'
 import { statementCommand } from './statement.ts'
 import { startCommand, type Start } from './start.ts'
@@ -115,6 +116,7 @@ A first deposit:
   webhookCommands(program, terminal)
   eventCommands(program, terminal)
   listenCommand(program, terminal)
+  searchCommand(program, terminal)
   refundCommands(program, terminal)
   exceptionCommands(program, terminal)
   payoutCommands(program, terminal)

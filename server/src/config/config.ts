@@ -13,7 +13,7 @@ import { SERVICE_ROLES } from '../db/presence.ts'
 import { columnOf } from '../db/sql-values.ts'
 import { deriveNoteKey, isCosignerKey } from '../base/signed-note.ts'
 import { makeOutsideHeads } from '../domain/core/outside-heads.ts'
-import { makeChargeSeal } from '../domain/core/charge-facts.ts'
+import { EXPIRES_SECONDS, makeChargeSeal } from '../domain/core/charge-facts.ts'
 import type { SessionLimits, Settings } from '../domain/core/settings.ts'
 import { makeSealer } from '../base/sealer.ts'
 import { makeSecretBox } from '../domain/core/secret-box.ts'
@@ -24,10 +24,11 @@ import { callbackSecrets, loadMetricsToken, loadSecretKeys, signInSecret } from 
 export type Config = ReturnType<typeof loadConfig>
 export type Remote = NonNullable<ReturnType<typeof loadRemote>>
 
-// A payer needs at least 5 minutes. Past a day, providers may refuse the charge.
-const EXPIRES_SECONDS = { min: 300, max: 86_400 }
 // With fewer, the lanes wait for each other's connections; with more, a few processes use up PostgreSQL's limit.
 const POOL_SIZE = { min: 5, max: 500 }
+
+// One every night, and half a day to notice that it failed. The alert of deploy/prometheus has the same bound.
+const BACKUP_HOURS = 36
 
 type Overrides = { port?: number; home?: string }
 
@@ -111,7 +112,7 @@ function loadSettings(env: Env, { home, mode, publicUrl, providers, secretKeys }
     publicUrl,
     sandboxBankUrl: mode === 'test' ? sandboxBankUrl(providers) : null,
     terms: loadTerms(env),
-    chargeExpiresSeconds: integer(env, 'CHARGE_EXPIRES_SECONDS', 3600, EXPIRES_SECONDS),
+    ...loadExpiry(env),
     reconcileSeconds: integer(env, 'RECONCILE_SECONDS', 60, { min: 0, max: 86_400 }),
     pendingMaxPerAccount: integer(env, 'PENDING_MAX_PER_ACCOUNT', 10_000, { min: 0, max: 1_000_000 }),
     rateLimit: rateLimit(env, 'RATE_LIMIT', { perSecond: 100, burst: 200 }),
@@ -132,7 +133,12 @@ function loadSettings(env: Env, { home, mode, publicUrl, providers, secretKeys }
     },
     retention: {
       attemptsDays: integer(env, 'RETAIN_ATTEMPTS_DAYS', 30, { min: 1, max: 365 }),
+      requestsDays: integer(env, 'RETAIN_REQUESTS_DAYS', 30, { min: 0, max: 90 }),
       signInsDays: integer(env, 'RETAIN_SIGN_INS_DAYS', 365, { min: 0, max: 36_500 }),
+    },
+    backups: {
+      maxHours: integer(env, 'BACKUP_EXPECTED_HOURS', BACKUP_HOURS, { min: 0, max: 8_760 }),
+      isExpected: Boolean(env.BACKUP_EXPECTED_HOURS),
     },
   }
 }
@@ -162,6 +168,16 @@ export function loadRemote(env: Env = withDotEnv(process.env)) {
   if (plainHttpNames([['GUICHE_URL', url]]).length > 0)
     throw refusal('GUICHE_URL', 'must be an https URL, because the key is sent with each request')
   return { url, key }
+}
+
+/** The default expiry cannot be refused. */
+function loadExpiry(env: Env): Pick<Settings, 'chargeExpiresSeconds' | 'chargeMaxExpiresSeconds'> {
+  const max = integer(env, 'CHARGE_MAX_EXPIRES_SECONDS', EXPIRES_SECONDS.max, EXPIRES_SECONDS)
+  const bounds = { min: EXPIRES_SECONDS.min, max }
+  return {
+    chargeExpiresSeconds: integer(env, 'CHARGE_EXPIRES_SECONDS', Math.min(3_600, max), bounds),
+    chargeMaxExpiresSeconds: max,
+  }
 }
 
 function loadSignIn(env: Env, mode: 'test' | 'live', secretKeys: () => string[]): Settings['signIn'] {

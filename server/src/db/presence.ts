@@ -105,13 +105,20 @@ export async function readUnsealing(tx: Pick<Tx, 'rows'>): Promise<string[]> {
 }
 
 /** `status` is null if the process told nothing. Another version may tell other things. */
-export type Running = { role: Role; host: string; version: string; startedAt: Date; status: object | null }
+export type Running = {
+  instance: number
+  role: Role
+  host: string
+  version: string
+  startedAt: Date
+  status: object | null
+}
 
 /** Every process whose lease runs, the oldest first. */
 export function readRunning(pool: Pool): Promise<Running[]> {
   return query<Running>(
     pool,
-    `select role, host, version, started_at as "startedAt", status from processes
+    `select instance, role, host, version, started_at as "startedAt", status from processes
      where leased_until > clock_timestamp() order by started_at, instance`,
   )
 }

@@ -1,6 +1,7 @@
 import type { IsBreached } from '../base/breached-passwords.ts'
 import { makeOwnBuckets, type SharedBuckets } from '../base/token-buckets.ts'
 import { makeKeyCache, type KeyCache } from './accounts/callers.ts'
+import { makeRequestLog, type RequestLog } from './accounts/request-log.ts'
 import { makeCore, type Core } from './core/core.ts'
 import { makeHistoryFeed, type HistoryFeed } from './history/history-feed.ts'
 import type { Witness } from './history/witness.ts'
@@ -24,7 +25,13 @@ export type Ports = {
 export type Context = Core &
   Ports &
   WebhookLanes &
-  DepositLanes & { historyFeed: HistoryFeed; keys: KeyCache; limits: SharedBuckets; isBreached: IsBreached }
+  DepositLanes & {
+    historyFeed: HistoryFeed
+    keys: KeyCache
+    limits: SharedBuckets
+    isBreached: IsBreached
+    requestLog: RequestLog
+  }
 
 type Optional = { limits?: SharedBuckets; isBreached?: IsBreached }
 
@@ -38,6 +45,7 @@ export function makeContext(parts: Parameters<typeof makeCore>[0] & Ports & Opti
     mailer: parts.mailer,
     witness: parts.witness,
     historyFeed: makeHistoryFeed(core),
+    requestLog: makeRequestLog(core),
     keys: makeKeyCache(),
     limits: parts.limits ?? makeOwnBuckets(),
     isBreached: parts.isBreached ?? (async () => false),

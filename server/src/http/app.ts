@@ -26,26 +26,37 @@ import {
   stamp,
 } from './server/every-request.ts'
 import { healthRoutes } from './health.ts'
-import { describeRoutes, docsRoutes } from './docs/openapi.ts'
+import { docsRoutes } from './docs/docs-routes.ts'
+import { describeRoutes } from './docs/openapi.ts'
 import { memberRoutes } from './auth/members.ts'
 import { invitationRoutes } from './auth/invitations.ts'
 import { limitConnections, limitInFlight, MAX_IN_FLIGHT, maxConnections, type Load } from './server/backpressure.ts'
 import { metricsRoutes, type Measured } from './metrics.ts'
 import { historyRoutes, logRoutes, type Followers } from './api/history.ts'
 import { makeStreams, type Streams } from './server/streams.ts'
+import { paymentDataRoutes } from './pay/data.ts'
+import { elementRoutes } from './pay/element.ts'
+import { logoRoutes } from './pay/logo.ts'
 import { paymentEventRoutes } from './pay/events.ts'
 import { paymentPageRoutes } from './pay/page.ts'
+import { previewRoutes } from './pay/preview.ts'
+import { receiptRoutes } from './pay/receipt.ts'
 import { sandboxPaymentRoutes } from './pay/sandbox-pay.ts'
 import { qrRoutes } from './pay/qr.ts'
-import { makeAccountLimiter, makePublicLimit, type SharedLimiter } from './server/rate-limit.ts'
+import { makeAccountLimiter, makeByHandLimiter, makePublicLimit, type SharedLimiter } from './server/rate-limit.ts'
+import { recordRequests } from './server/record-requests.ts'
 import { orderRoutes } from './api/orders.ts'
 import { payoutRoutes } from './api/payouts.ts'
 import { refundRoutes } from './api/refunds.ts'
+import { shopRoutes } from './api/shop.ts'
 import { deliveryRoutes } from './dashboard/deliveries.ts'
 import { exportRoutes } from './dashboard/exports.ts'
 import { keyRoutes } from './dashboard/keys.ts'
 import { noticeRoutes } from './dashboard/notices.ts'
+import { requestRoutes } from './dashboard/requests.ts'
 import { overviewRoutes } from './dashboard/overview.ts'
+import { searchRoutes } from './dashboard/search.ts'
+import { shopSettingRoutes } from './dashboard/shop.ts'
 import { timeZoneRoutes } from './dashboard/time-zone.ts'
 import { timelineRoutes } from './dashboard/timeline.ts'
 import { accountRoutes, createAccountRoutes } from './operator/accounts.ts'
@@ -53,12 +64,17 @@ import { auditLogRoutes } from './operator/audit-log.ts'
 import { exceptionRoutes } from './operator/exceptions.ts'
 import { providerRoutes } from './operator/providers.ts'
 import { reconciliationRoutes } from './operator/reconciliation.ts'
+import { operatorHealthRoutes } from './operator/health.ts'
 import { operatorPayoutRoutes } from './operator/payouts.ts'
+import { operatorRequestRoutes } from './operator/requests.ts'
 import { operatorRefundRoutes } from './operator/refunds.ts'
+import { operatorSearchRoutes } from './operator/search.ts'
+import { operatorDepositRoutes } from './operator/deposits.ts'
 import { makeCheckedSerializer, makeSerializer, withZod, type Api } from './server/schemas.ts'
 import { DASHBOARD_PREFIX, requireSession } from './auth/session.ts'
 import { hasSessionCookie } from './auth/session-cookie.ts'
 import { signInRoutes } from './auth/sign-in.ts'
+import { webhookStatsRoutes } from './api/webhook-stats.ts'
 import { webhookRoutes } from './api/webhooks.ts'
 
 export type App = FastifyInstance & {
@@ -98,8 +114,10 @@ export async function buildApp(ctx: Context, options: AppOptions = {}): Promise<
   const { maxStreams = maxConnections() / 4, maxStreamsPerAccount = MAX_STREAMS_PER_ACCOUNT } = options
   const streams = makeStreams({ max: maxStreams, maxPerOwner: maxStreamsPerAccount })
   app.addHook('preClose', async () => streams.endAll())
-  const shared = { completed: makeCompletedAnswers(), limitAccount: makeAccountLimiter(ctx), streams }
-  await app.register(async (scope) => apiRoutes(scope, ctx, { load, home: options.home }, shared))
+  const { home } = options
+  const limits = { limitAccount: makeAccountLimiter(ctx), limitByHand: makeByHandLimiter(ctx) }
+  const shared = { completed: makeCompletedAnswers(), streams, home, ...limits }
+  await app.register(async (scope) => apiRoutes(scope, ctx, { load, home }, shared))
   await app.register(async (scope) => dashboardApi(scope, ctx, shared), { prefix: DASHBOARD_PREFIX })
   await app.register(async (scope) => signInApi(scope, ctx, log))
   await app.register(async (scope) => callbackRoutes(scope, ctx))
@@ -109,6 +127,7 @@ export async function buildApp(ctx: Context, options: AppOptions = {}): Promise<
     payerRoutes(withZod(scope), ctx, options)
   })
   healthRoutes(app, ctx, load)
+  elementRoutes(app)
   await dashboardPageRoutes(app, { hasSession: (request) => hasSessionCookie(ctx.settings, request.headers.cookie) })
   await app.register(async (scope) => {
     limitPublic(scope)
@@ -141,7 +160,13 @@ function makeBareApp(ctx: Context, options: AppOptions): { app: App; load: Load;
 }
 
 /** Of keys and sessions together. */
-type Shared = { completed: CompletedAnswers; limitAccount: SharedLimiter; streams: Streams }
+type Shared = {
+  completed: CompletedAnswers
+  limitAccount: SharedLimiter
+  limitByHand: SharedLimiter
+  streams: Streams
+  home: string | undefined
+}
 
 function apiRoutes(
   scope: FastifyInstance,
@@ -151,6 +176,7 @@ function apiRoutes(
 ): void {
   readJsonOnly(scope, { limitBytes: API_BODY_LIMIT_BYTES })
   requireKeys(scope, ctx, limitAccount)
+  recordRequests(scope, ctx)
   tellIgnoredFields(scope)
   metricsRoutes(scope, ctx, measured)
   sharedRoutes(withZod(scope), ctx, { ...shared, followers: 'programs' })
@@ -162,13 +188,17 @@ function dashboardApi(scope: FastifyInstance, ctx: Context, { limitAccount, ...s
   requireSession(scope, ctx, limitAccount)
   const api = withZod(scope)
   sharedRoutes(api, ctx, { ...shared, followers: 'pages' })
-  overviewRoutes(api, ctx)
+  overviewRoutes(api, ctx, shared.home)
   keyRoutes(api, ctx)
   noticeRoutes(api, ctx)
   timelineRoutes(api, ctx)
+  searchRoutes(api, ctx)
   deliveryRoutes(api, ctx)
+  requestRoutes(api, ctx)
   exportRoutes(api, ctx)
   timeZoneRoutes(api, ctx)
+  shopSettingRoutes(api, ctx)
+  previewRoutes(api, ctx)
   createAccountRoutes(api, ctx)
   invitationRoutes(api, ctx)
   memberRoutes(api, ctx)
@@ -182,28 +212,37 @@ function signInApi(scope: FastifyInstance, ctx: Context, log: RefusalLog): void 
 function sharedRoutes(
   api: Api,
   ctx: Context,
-  { completed, streams, followers }: Omit<Shared, 'limitAccount'> & { followers: Followers },
+  { completed, limitByHand, streams, home, followers }: Omit<Shared, 'limitAccount'> & { followers: Followers },
 ): void {
   depositRoutes(api, ctx, completed)
   orderRoutes(api, ctx)
+  shopRoutes(api, ctx)
   refundRoutes(api, ctx)
   payoutRoutes(api, ctx)
   statementRoutes(api, ctx)
-  webhookRoutes(api, ctx)
+  webhookRoutes(api, ctx, limitByHand)
+  webhookStatsRoutes(api, ctx, limitByHand)
   eventRoutes(api, ctx, streams)
   historyRoutes(api, ctx, streams, followers)
   accountRoutes(api, ctx)
+  operatorSearchRoutes(api, ctx)
+  operatorDepositRoutes(api, ctx)
   exceptionRoutes(api, ctx)
   operatorRefundRoutes(api, ctx)
   operatorPayoutRoutes(api, ctx)
   reconciliationRoutes(api, ctx)
   auditLogRoutes(api, ctx)
+  operatorRequestRoutes(api, ctx)
   providerRoutes(api, ctx)
+  operatorHealthRoutes(api, ctx, home)
 }
 
 function payerRoutes(scope: Api, ctx: Context, { maxStreams = maxConnections() / 2 }: AppOptions): void {
   logRoutes(scope, ctx)
   paymentPageRoutes(scope, ctx)
+  paymentDataRoutes(scope, ctx)
+  receiptRoutes(scope, ctx)
+  logoRoutes(scope, ctx)
   paymentEventRoutes(scope, ctx, maxStreams)
   sandboxPaymentRoutes(scope, ctx)
   qrRoutes(scope, ctx)

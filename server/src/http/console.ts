@@ -6,6 +6,7 @@ import type { Core } from '../domain/core/core.ts'
 import { findWebhookOwner } from '../domain/webhooks/webhooks.ts'
 import { accountRoutes } from './operator/accounts.ts'
 import { auditLogRoutes } from './operator/audit-log.ts'
+import { operatorSearchRoutes } from './operator/search.ts'
 import { readJsonOnly } from './server/body.ts'
 import { answerRefusals } from './server/envelope.ts'
 import { withZod, type Api } from './server/schemas.ts'
@@ -32,6 +33,7 @@ export async function makeConsole(core: Core, actor: Actor): Promise<typeof fetc
   const api = withZod(app)
   accountRoutes(api, core)
   auditLogRoutes(api, core)
+  operatorSearchRoutes(api, core)
   if (isContext(core)) await contextRoutes(api, core)
 
   return async (url, init = {}) => {
@@ -55,15 +57,18 @@ function isContext(core: Core): core is Context {
 
 /** Loaded only if they are needed: it takes as long as all the rest. */
 async function contextRoutes(api: Api, ctx: Context): Promise<void> {
-  const [{ webhookRoutes }, { eventRoutes }, { exceptionRoutes }, { operatorRefundRoutes }, { operatorPayoutRoutes }] =
+  const [webhooks, stats, { eventRoutes }, { exceptionRoutes }, { operatorRefundRoutes }, { operatorPayoutRoutes }] =
     await Promise.all([
       import('./api/webhooks.ts'),
+      import('./api/webhook-stats.ts'),
       import('./api/events.ts'),
       import('./operator/exceptions.ts'),
       import('./operator/refunds.ts'),
       import('./operator/payouts.ts'),
     ])
-  webhookRoutes(api, ctx)
+  const unlimited = async () => undefined
+  webhooks.webhookRoutes(api, ctx, unlimited)
+  stats.webhookStatsRoutes(api, ctx, unlimited)
   eventRoutes(api, ctx, makeStreams({ max: 1, maxPerOwner: 1 }))
   exceptionRoutes(api, ctx)
   operatorRefundRoutes(api, ctx)

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Metrics } from '../base/metrics.ts'
 import { answerForAll } from '../process/sibling-metrics.ts'
 import { withTimeLimit } from '../base/time-limit.ts'
-import { readHomeState, type HomeState } from '../db/embedded/home-state.ts'
+import { readFreeBytes } from '../base/free-bytes.ts'
 import { isDiskFull } from '../db/pool.ts'
 import { databaseTrouble } from '../db/ready.ts'
 import { unavailable } from '../db/tx.ts'
@@ -25,7 +25,7 @@ const BREAKER_STATES: ProviderHealth['breaker'][] = ['closed', 'half-open', 'ope
 /** `home`: of the embedded database, if that is used. */
 export type Measured = { load: Load; home?: string | undefined }
 
-type Read = Gauges & { isFull: boolean; disk: HomeState | undefined }
+type Read = Gauges & { isFull: boolean; freeBytes: number | undefined }
 
 /** For Prometheus, with METRICS_TOKEN or an operator's key of the scope metrics:read. */
 export function metricsRoutes(app: FastifyInstance, ctx: Context, { load, home }: Measured): void {
@@ -72,7 +72,7 @@ export function metricsRoutes(app: FastifyInstance, ctx: Context, { load, home }
     const names = ctx.providers.map((provider) => provider.name)
     const gauges = await readGauges(ctx, names)
     const isFull = isDiskFull(ctx.pool) && (await databaseTrouble(ctx.pool)) !== undefined
-    return { ...gauges, isFull, disk: home ? await readHomeState(home) : undefined }
+    return { ...gauges, isFull, freeBytes: home ? await readFreeBytes(home) : undefined }
   }
 
   function late(): Error {
@@ -138,15 +138,15 @@ function setGauges(metrics: Metrics, now: Date, gauges: Read): void {
   setDatabase(metrics, gauges)
 }
 
-function setDatabase(metrics: Metrics, { isFull, disk, database }: Read): void {
+function setDatabase(metrics: Metrics, { isFull, freeBytes, lastBackupAt, database }: Read): void {
   metrics.databaseWritable.set(database.isWritable && !isFull ? 1 : 0)
   metrics.databaseBytes.set(database.bytes)
   // The lag of a standby that is gone would stay.
   metrics.replicationLag.remove()
   if (database.replicationLagSeconds !== null) metrics.replicationLag.set(database.replicationLagSeconds)
-  if (!disk) return
-  metrics.diskFree.set(disk.freeBytes)
-  metrics.lastBackup.set(secondsOf(disk.lastBackupAt))
+  if (freeBytes !== undefined) metrics.diskFree.set(freeBytes)
+  // Backups of another database than the embedded one are known only if they are recorded.
+  if (freeBytes !== undefined || lastBackupAt !== null) metrics.lastBackup.set(secondsOf(lastBackupAt))
 }
 
 function secondsOf(at: Date | null): number {

@@ -16,12 +16,15 @@ const PAUSE_AFTER_FAILURE_MS = 1_000
  * differs from the database's, no round starts: processes with a correct clock do the work.
  */
 export function startLoop(
-  { clock, log }: Pick<Core, 'clock' | 'log'>,
+  { clock, log, metrics }: Pick<Core, 'clock' | 'log' | 'metrics'>,
   options: { name: string; idleMs: number; round: () => Promise<'more' | 'idle'> },
 ): Loop {
   const pause = makeWakeableSleep()
   const stopping = new AbortController()
   let isAwake = false
+  // A worker that never succeeds is told by how long it has run.
+  const noteRound = () => metrics.workerRound.set({ worker: options.name }, clock.now().getTime() / 1000)
+  noteRound()
 
   async function run() {
     while (!stopping.signal.aborted) {
@@ -35,7 +38,9 @@ export function startLoop(
   async function oneRound(): Promise<number> {
     if (!clock.agrees()) return Math.max(options.idleMs, PAUSE_AFTER_FAILURE_MS)
     try {
-      return (await options.round()) === 'more' ? 0 : options.idleMs
+      const next = await options.round()
+      noteRound()
+      return next === 'more' ? 0 : options.idleMs
     } catch (error) {
       log.error({ err: error, worker: options.name }, 'worker round failed')
       return PAUSE_AFTER_FAILURE_MS

@@ -4,6 +4,7 @@ import { purgeProcesses } from '../db/presence.ts'
 import { purgeSharedLimits } from '../db/shared-limits.ts'
 import { purgeFailedCharges } from '../domain/deposits/failed-charges.ts'
 import { purgeIdempotencyKeys } from '../domain/deposits/intents.ts'
+import { keepRequestPartitions } from '../domain/accounts/request-log.ts'
 import { purgeSessions } from '../domain/accounts/sessions.ts'
 import { purgeSignIns } from '../domain/users/security-events.ts'
 import { purgeNotices } from '../domain/notices/list-notices.ts'
@@ -16,11 +17,13 @@ type Step = { name: string; run: (ctx: Context) => Promise<unknown> }
 
 /**
  * Deletes idempotency keys, dead processes and unused limits after a day, charges that no provider made after 90 days,
- * notices after half a year, expired sessions, and by the retention settings webhook attempts and records of sign-ins.
+ * notices after half a year, expired sessions, and by the retention settings webhook attempts, requests and records of
+ * sign-ins.
  * It also seals what the release before wrote.
  */
 const STEPS: Step[] = [
   { name: 'attempts', run: keepAttemptPartitions },
+  { name: 'requests', run: keepRequestPartitions },
   { name: 'sessions', run: (ctx) => purgeSessions(ctx, ctx.now()) },
   { name: 'processes', run: (ctx) => purgeProcesses(ctx.pool) },
   { name: 'seals', run: beginSeals },

@@ -14,7 +14,7 @@ import { join } from 'node:path'
 import { Client } from 'pg'
 import { expect, inject, test } from 'vitest'
 import type { Manifest } from '../../src/db/embedded/backup-files.ts'
-import { readHomeState } from '../../src/db/embedded/home-state.ts'
+import { withClient } from '../../src/db/connect.ts'
 import { openEmbedded, superuserUrl } from '../../src/db/embedded/server.ts'
 import { CLI, preparedHome, runCli, runProcess, startChild, startServer, temporaryHome } from '../process.ts'
 import { until } from '../world.ts'
@@ -180,13 +180,17 @@ test('with --keep, each backup is named after its time, and all but the newest a
   const [home, place] = [preparedHome(), temporaryHome()]
   const left = `guiche-20260103T030000Z.part-${2 ** 22}`
   for (const name of ['guiche-20260101T030000Z', 'guiche-20260102T030000Z', left, 'other']) mkdirSync(join(place, name))
-  expect(await readHomeState(home)).toMatchObject({ freeBytes: expect.any(Number), lastBackupAt: null })
   const made = await runCli(['backup', '--keep', '2', place], { GUICHE_HOME: home })
   expect([made.code, made.stderr]).toEqual([0, expect.stringContaining('Deleted guiche-20260101T030000Z.\n')])
   const names = readdirSync(place).toSorted()
   expect(names).toEqual(['guiche-20260102T030000Z', expect.stringMatching(/^guiche-\d{8}T\d{6}Z$/), 'other'])
   const { end } = manifestOf(join(place, names[1]!))
-  expect((await readHomeState(home)).lastBackupAt).toEqual(new Date(end.at))
+  const { databaseUrl, stop } = await openEmbedded({ home, say: () => {}, mayCreate: false })
+  const recorded = await withClient(databaseUrl, { name: 'test', queryTimeoutMs: 10_000 }, (client) =>
+    client.query('select ended_at, place from backups'),
+  )
+  await stop()
+  expect(recorded.rows).toEqual([{ ended_at: new Date(end.at), place: join(place, names[1]!) }])
 })
 
 test('with DATABASE_URL, backup and restore refuse and name the page that helps', async () => {

@@ -89,11 +89,12 @@ test('with the connect_query of the documents, single statements have the settin
   const w = await world({ isDirect: true })
   const page = readFileSync(new URL('../../../docs/operations.md', import.meta.url), 'utf8')
   const [, connectQuery] = /connect_query='([^']+)'/.exec(page)!
+  const { ctx: direct } = await w.anotherProcess()
   const { ctx } = await w.anotherProcess({ databaseUrl: await pooledUrl(w.directUrl, 'transaction', connectQuery) })
   const sql = `select array_agg(name || ' = ' || current_setting(name)) as settings
     from unnest(array['statement_timeout', 'jit', 'timezone']) name`
   const settings = ['statement_timeout = 10s', 'jit = off', 'timezone = UTC']
-  for (const pool of [w.pool, ctx.pool]) expect(await query(pool, sql)).toEqual([{ settings }])
+  for (const { pool } of [direct, ctx]) expect(await query(pool, sql)).toEqual([{ settings }])
 })
 
 test('a setting in DATABASE_URL that a pooler refuses is named with what to do', async () => {

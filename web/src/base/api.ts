@@ -48,12 +48,17 @@ export function put<T>(path: string, body: object): Promise<T> {
   return call(API_ROOT + path, 'PUT', body)
 }
 
+/** Sends a file as it is. */
+export function upload<T>(path: string, file: Blob, query: Query = {}): Promise<T> {
+  return call(API_ROOT + path + queryText(query), 'PUT', file)
+}
+
 export function patch<T>(path: string, body: object): Promise<T> {
   return call(API_ROOT + path, 'PATCH', body)
 }
 
-export function del<T>(path: string): Promise<T> {
-  return call(API_ROOT + path, 'DELETE')
+export function del<T>(path: string, query: Query = {}): Promise<T> {
+  return call(API_ROOT + path + queryText(query), 'DELETE')
 }
 
 /** Calls the sign-in routes. A library answers them, without our envelope. */
@@ -123,7 +128,7 @@ export function trackActivity(): void {
 async function exchange<T>(url: string, method: string, body: object | undefined, options: Options): Promise<T> {
   const timeout = AbortSignal.timeout(options.timeoutMs ?? TIMEOUT_MS)
   const headers: Record<string, string> = { accept: 'application/json' }
-  if (body) headers['content-type'] = 'application/json'
+  if (body) headers['content-type'] = body instanceof Blob ? 'application/octet-stream' : 'application/json'
   if (accountId !== undefined) headers['guiche-account'] = accountId
   // Background refreshes must not keep a session alive after its user has left.
   if (Date.now() - lastActivityMs > UNATTENDED_AFTER_MS) headers['guiche-unattended'] = 'true'
@@ -135,7 +140,7 @@ async function exchange<T>(url: string, method: string, body: object | undefined
       headers,
       credentials: 'same-origin',
       signal: options.signal ? AbortSignal.any([timeout, options.signal]) : timeout,
-      ...(body && { body: JSON.stringify(body) }),
+      ...(body && { body: body instanceof Blob ? body : JSON.stringify(body) }),
     })
   } catch (error) {
     // The caller aborted, which is not a failure.

@@ -57,6 +57,11 @@ export function logTimeText(iso: string, language: Language): string {
   return format(language, { day: 'numeric', month: 'short', ...time }, iso)
 }
 
+/** The time of the day alone, "14:00". */
+export function clockText(iso: string, language: Language): string {
+  return format(language, { hour: '2-digit', minute: '2-digit' }, iso)
+}
+
 /** A time to the second, with the zone, for titles. */
 export function preciseText(iso: string, language: Language): string {
   return format(language, { dateStyle: 'long', timeStyle: 'long' }, iso)
@@ -84,7 +89,13 @@ export function relativeText(iso: string, language: Language, nowMs: number = Da
 
 /** "15 minutes", "1 hour": in the largest unit that fits. */
 export function durationText(seconds: number, language: Language): string {
-  const [unit, size] = seconds % 3_600 === 0 ? (['hour', 3_600] as const) : (['minute', 60] as const)
+  const [unit, size] =
+    // One day is 24 hours: it does not end with the day.
+    seconds > 86_400 && seconds % 86_400 === 0
+      ? (['day', 86_400] as const)
+      : seconds % 3_600 === 0
+        ? (['hour', 3_600] as const)
+        : (['minute', 60] as const)
   return new Intl.NumberFormat(language, { style: 'unit', unit, unitDisplay: 'long', maximumFractionDigits: 1 }).format(
     seconds / size,
   )

@@ -4,6 +4,18 @@ import type { Pair } from './pair.ts'
 type Values = Readonly<Record<string, string | number>>
 type Texts = Partial<Record<ErrorCode, Pair | ((values: Values) => Pair)>>
 
+const LOGO_REFUSALS = {
+  bytes: ['O logo pode ter no máximo 256 KiB.', 'The logo can have at most 256 KiB.'],
+  type: ['O logo precisa ser PNG, JPEG ou WebP.', 'The logo must be a PNG, JPEG or WebP.'],
+  damaged: [
+    'Este arquivo está danificado ou tem algo além da imagem. Exporte o logo de novo.',
+    'This file is damaged or holds more than the picture. Export the logo again.',
+  ],
+  animated: ['O logo não pode ser animado.', 'The logo cannot be animated.'],
+  too_large: ['O logo pode ter no máximo 2000 × 2000 pixels.', 'The logo can have at most 2000 × 2000 pixels.'],
+} satisfies Record<string, Pair>
+type LogoRefusal = keyof typeof LOGO_REFUSALS
+
 /** Why the server refused a request, with the values that belong to the code. Pages have texts of their own too. */
 export const ERROR_TEXTS = {
   not_signed_in: ['Sua sessão terminou. Entre de novo.', 'Your session has ended. Sign in again.'],
@@ -70,17 +82,25 @@ export const ERROR_TEXTS = {
     'A tarifa e os limites se contradizem: confira os mínimos, os máximos e o que sobra de uma cobrança.',
     'The fee and the limits contradict each other: check the minimums, the maximums, and what is left of a charge.',
   ],
-  window_invalid: ({ maxHours, maxDays }) => [
-    maxHours || maxDays
-      ? `O período pode ter no máximo ${maxHours ? `${maxHours} horas` : `${maxDays} dias`}.`
-      : 'Este período não é válido.',
-    maxHours || maxDays
-      ? `The period can have at most ${maxHours ? `${maxHours} hours` : `${maxDays} days`}.`
-      : 'This period is not valid.',
-  ],
+  window_invalid: ({ maxHours, maxDays, maxLines }) => {
+    if (maxLines)
+      return [
+        'O período tem lançamentos demais para filtrar por valor. Escolha um mais curto.',
+        'The period has too many entries to filter by amount. Choose a shorter one.',
+      ]
+    if (maxHours)
+      return [`O período pode ter no máximo ${maxHours} horas.`, `The period can have at most ${maxHours} hours.`]
+    if (maxDays)
+      return [`O período pode ter no máximo ${maxDays} dias.`, `The period can have at most ${maxDays} days.`]
+    return ['Este período não é válido.', 'This period is not valid.']
+  },
   provider_unknown: ({ provider }) => [
     `Este serviço não usa o provedor ${provider}.`,
     `This service does not use the provider ${provider}.`,
+  ],
+  search_too_slow: [
+    'Este texto aparece em muitos registros. Digite mais dele.',
+    'Too much matches this text. Type more of it.',
   ],
   resolution_invalid: [
     'Esta exceção não pode ser resolvida assim: escolha outra opção.',
@@ -122,6 +142,15 @@ export const ERROR_TEXTS = {
   invitation_used: ['Este convite já foi usado ou cancelado.', 'This invitation was already used or revoked.'],
   invitation_expired: ['Este convite expirou.', 'This invitation has expired.'],
   invitation_other_email: ['Este convite é para outro e-mail.', 'This invitation is for another email address.'],
+  return_url_not_allowed: ({ origin }) => [
+    `O endereço ${origin} não está na lista de Minha loja.`,
+    `The address ${origin} is not on the list under My shop.`,
+  ],
+  logo_refused: ({ reason }) => LOGO_REFUSALS[reason as LogoRefusal] ?? LOGO_REFUSALS.damaged,
+  shop_changed: [
+    'Outra pessoa alterou a loja enquanto você editava. Recarregue a página.',
+    'Somebody else changed the shop while you were editing. Reload the page.',
+  ],
   payout_limit: ({ maxPayouts }) => [
     `Uma conta pode ter no máximo ${maxPayouts} repasses em aberto. Espere até que um seja pago.`,
     `An account can have at most ${maxPayouts} open payouts. Wait until one is paid.`,
@@ -129,6 +158,10 @@ export const ERROR_TEXTS = {
   payout_ended: ({ status }) => [
     `Este repasse já foi ${status === 'PAID' ? 'pago' : 'recusado'}. Recarregue a página.`,
     `This payout was already ${status === 'PAID' ? 'paid' : 'rejected'}. Reload the page.`,
+  ],
+  note_limit: ({ maxNotes }) => [
+    `Uma exceção pode ter no máximo ${maxNotes} notas.`,
+    `An exception can have at most ${maxNotes} notes.`,
   ],
   refund_ended: ['Esta devolução já foi encerrada.', 'This refund has already ended.'],
   refund_not_sent: [

@@ -10,7 +10,7 @@ import { makeStore } from './store.ts'
 // The dashboard follows the history of its account. One stream tells of each event, and so which queries are out of
 // date. What the history does not tell, such as a new deposit, is read again by timers of the pages that show it.
 
-const DEPOSIT: readonly QueryKey[] = [['overview'], ['list', '/deposits']]
+const DEPOSIT: readonly QueryKey[] = [['overview'], ['open'], ['list', '/deposits']]
 const MONEY: readonly QueryKey[] = [...DEPOSIT, ['list', '/statement'], ['balance']]
 const PAYOUT: readonly QueryKey[] = [...MONEY, ['list', '/payouts']]
 const KEYS: readonly QueryKey[] = [['overview'], ['keys']]

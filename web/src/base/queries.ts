@@ -130,10 +130,13 @@ export function useFilters<const K extends string>(names: readonly K[]): Filters
     Object.fromEntries(names.map((name) => [name, read(name)])) as Record<K, string>
   const values = valuesBy((name) => search[name] ?? '')
   const set = (changes: Partial<Record<K, string>>) => {
-    // A new filter starts at the first page.
-    const { cursor: _, page: __, ...others } = search
-    // The router leaves empty values out of the URL.
-    void navigate({ to: '.', search: { ...others, ...changes }, replace: true, resetScroll: false })
+    // Another filter may have changed since this render. The router leaves empty values out of the URL.
+    const change = (now: Record<string, string | undefined>) => {
+      // A new filter starts at the first page.
+      const { cursor: _, page: __, ...others } = now
+      return { ...others, ...changes }
+    }
+    void navigate({ to: '.', search: change, replace: true, resetScroll: false })
   }
   return {
     values,

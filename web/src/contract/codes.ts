@@ -33,19 +33,19 @@ export type ExceptionState = (typeof EXCEPTION_STATES)[number]
 
 export const ERROR_CODES = [
   'bad_request', 'body_invalid', 'field_invalid', 'value_too_small', 'value_too_large', 'value_not_above_fee',
-  'url_not_allowed', 'password_length', 'password_too_common', 'password_too_simple', 'password_personal',
-  'password_wrong', 'terms_invalid', 'window_invalid', 'provider_unknown', 'resolution_invalid', 'key_missing',
-  'key_invalid', 'not_signed_in', 'reauthentication_required', 'second_factor_required', 'foreign_origin',
-  'scope_missing', 'account_suspended', 'not_enabled', 'mail_not_set_up', 'signature_wrong', 'not_found', 'email_taken',
-  'external_id_taken', 'order_paid', 'key_limit', 'webhook_limit', 'member_limit', 'already_member', 'last_owner',
-  'passkey_refused', 'passkey_limit', 'account_switched', 'invitation_used', 'invitation_expired',
-  'invitation_other_email', 'not_cancelable', 'history_changed', 'payment_held', 'not_refundable', 'already_refunded',
-  'refund_too_large', 'balance_too_small', 'payout_limit', 'payout_ended', 'refund_ended', 'refund_not_sent',
-  'refund_in_progress', 'exception_resolved', 'exception_resolving', 'payment_rest_held', 'payment_not_credited',
-  'payment_returned', 'payment_refunded', 'payment_below_fee', 'charge_not_named', 'charge_completed', 'in_flight',
-  'idempotency_mismatch', 'rate_limited', 'provider_refused', 'provider_unavailable', 'code_altered', 'unavailable',
-  'request_timeout', 'method_not_allowed', 'body_too_large', 'unsupported_type', 'expectation_failed',
-  'headers_too_large', 'internal',
+  'return_url_not_allowed', 'logo_refused', 'url_not_allowed', 'password_length', 'password_too_common',
+  'password_too_simple', 'password_personal', 'password_wrong', 'terms_invalid', 'window_invalid', 'provider_unknown',
+  'search_too_slow', 'resolution_invalid', 'key_missing', 'key_invalid', 'not_signed_in', 'reauthentication_required',
+  'second_factor_required', 'foreign_origin', 'scope_missing', 'account_suspended', 'not_enabled', 'mail_not_set_up',
+  'signature_wrong', 'not_found', 'email_taken', 'external_id_taken', 'order_paid', 'key_limit', 'webhook_limit',
+  'member_limit', 'already_member', 'last_owner', 'passkey_refused', 'passkey_limit', 'account_switched',
+  'invitation_used', 'invitation_expired', 'invitation_other_email', 'shop_changed', 'not_cancelable',
+  'history_changed', 'payment_held', 'not_refundable', 'already_refunded', 'refund_too_large', 'balance_too_small',
+  'payout_limit', 'payout_ended', 'refund_ended', 'refund_not_sent', 'refund_in_progress', 'note_limit',
+  'exception_resolved', 'exception_resolving', 'payment_rest_held', 'payment_not_credited', 'payment_returned',
+  'payment_refunded', 'payment_below_fee', 'charge_not_named', 'charge_completed', 'in_flight', 'idempotency_mismatch',
+  'rate_limited', 'provider_refused', 'provider_unavailable', 'code_altered', 'unavailable', 'request_timeout',
+  'method_not_allowed', 'body_too_large', 'unsupported_type', 'expectation_failed', 'headers_too_large', 'internal',
 ] as const
 export type ErrorCode = (typeof ERROR_CODES)[number]
 
@@ -64,14 +64,14 @@ export type ReasonCode = (typeof REASON_CODES)[number]
 
 export const AUDIT_ACTIONS = [
   'account.created', 'account.suspended', 'account.resumed', 'account.terms_changed', 'account.time_zone_changed',
-  'account.charges_canceled', 'account.erased', 'account.second_factor_demanded', 'member.invited', 'member.uninvited',
-  'member.joined', 'member.role_changed', 'member.removed', 'passkey.added', 'passkey.removed', 'exception.opened',
-  'exception.resolved', 'exception.reopened', 'refund.requested', 'refund.ended', 'payout.requested', 'payout.paid',
-  'payout.rejected', 'reconcile.started', 'reconcile.began', 'day.closed', 'history.seeded', 'history.began',
-  'history.sealed', 'key.created', 'key.revoked', 'webhook.created', 'webhook.changed', 'webhook.deleted',
-  'webhook.disabled', 'webhook.secret_rotated', 'operator.created', 'operator.enabled', 'operator.disabled',
-  'session.opened', 'sessions.ended', 'password.changed', 'password.reset', 'password.set', 'email.confirmed',
-  'second_factor.enabled', 'second_factor.disabled', 'second_factor.locked', 'recovery_codes.made',
-  'recovery_code.used', 'invitation.created', 'invitation.revoked',
+  'account.brand_changed', 'account.charges_canceled', 'account.erased', 'account.second_factor_demanded',
+  'member.invited', 'member.uninvited', 'member.joined', 'member.role_changed', 'member.removed', 'passkey.added',
+  'passkey.removed', 'exception.opened', 'exception.noted', 'exception.resolved', 'exception.reopened',
+  'refund.requested', 'refund.ended', 'payout.requested', 'payout.paid', 'payout.rejected', 'reconcile.started',
+  'reconcile.began', 'day.closed', 'history.seeded', 'history.began', 'history.sealed', 'key.created', 'key.revoked',
+  'webhook.created', 'webhook.changed', 'webhook.deleted', 'webhook.disabled', 'webhook.secret_rotated',
+  'operator.created', 'operator.enabled', 'operator.disabled', 'session.opened', 'sessions.ended', 'password.changed',
+  'password.reset', 'password.set', 'email.confirmed', 'second_factor.enabled', 'second_factor.disabled',
+  'second_factor.locked', 'recovery_codes.made', 'recovery_code.used', 'invitation.created', 'invitation.revoked',
 ] as const
 export type AuditAction = (typeof AUDIT_ACTIONS)[number]

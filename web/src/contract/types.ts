@@ -24,6 +24,7 @@ export type Me = {
     | 'keys:write'
     | 'members:read'
     | 'members:write'
+    | 'shop:write'
   )[]
   mustSetUpSecondFactor: boolean
   suspendedReason: string | null
@@ -40,6 +41,7 @@ export type Service = {
   accountsMayRefund: boolean
   refundsReturnFee: boolean
   chargeExpiresSeconds: number
+  chargeMaxExpiresSeconds: number
 }
 export type Session = { me: Me | null; service: Service }
 export type RefundStatus = 'PROCESSING' | 'DONE' | 'FAILED'
@@ -166,6 +168,8 @@ export type Notice = {
     | 'exception_open'
     | 'provider_down'
     | 'closing_differs'
+    | 'certificate_ends'
+    | 'backup_old'
   what: 'news' | 'began' | 'ended'
   text: string
   path: string
@@ -185,9 +189,12 @@ export type NoticeChoice = {
     | 'exception_open'
     | 'provider_down'
     | 'closing_differs'
+    | 'certificate_ends'
+    | 'backup_old'
   name: string
   byEmail: boolean
 }
+export type NoticeChoices = { choices: NoticeChoice[]; emailLanguage: 'dashboard' | 'pt-BR' | 'en' }
 export type DeliveryState = 'pending' | 'retrying' | 'delivered' | 'failed'
 export type Delivery = {
   eventId: string
@@ -229,7 +236,23 @@ export type OwnTerms = {
   valueMin: number | null
   valueMax: number | null
 }
-export type AccountDetails = { account: Account; terms: AccountTerms; counts: AccountCounts }
+export type AccountDetails = {
+  account: Account
+  terms: AccountTerms
+  counts: AccountCounts
+  volume: AccountVolume
+  keys: {
+    name: string
+    prefix: string
+    scopes: string[]
+    createdAt: string
+    expiresAt: string | null
+    revokedAt: string | null
+    lastUsedAt: string | null
+  }[]
+  webhooks: { name: string; host: string; state: 'working' | 'failing' | 'disabled'; failingSince: string | null }[]
+  members: { email: string; role: Role; hasSecondFactor: boolean; lastSignInAt: string | null }[]
+}
 export type Invitation = {
   id: string
   email: string | null
@@ -239,7 +262,29 @@ export type Invitation = {
   usedAt: string | null
   revokedAt: string | null
 }
+export type OperatorDepositRecord = {
+  deposit: Deposit
+  account: DepositAccount
+  provider: string
+  refunds: Refund[]
+  timeline: TimelineEntry[]
+  ledger: LedgerTransfer[]
+  history: HistoryPlace[]
+  exceptions: string[]
+}
 export type Resolution = 'credit' | 'refund' | 'write_off' | 'charge_account' | 'match'
+export type ExceptionRecord = {
+  exception: Exception
+  notes: ExceptionNote[]
+  queue: { position: number | null; count: number; nextId: string | null }
+}
+export type ResolveResult = {
+  id: string
+  result: 'resolved' | 'resolving' | 'refused'
+  code: string | null
+  error: string | null
+  exception: Exception | null
+}
 export type FailingWebhook = {
   webhookId: string
   accountId: string
@@ -258,16 +303,69 @@ export type FailingWebhook = {
 }
 export type OperatorOverview = {
   accounts: number
-  openExceptions: number
-  openPayouts: number
-  failingWebhooks: number
-  disabledWebhooks: number
   suspenseCents: number
   missingCents: number
   today: Period
   days: Day[]
   providers: ProviderHealth[]
   lastClosing: Closing | null
+}
+export type Health = {
+  level: 'green' | 'yellow' | 'red'
+  at: string
+  lines: HealthLine[]
+  processes: {
+    role: string
+    host: string
+    version: string
+    startedAt: string
+    pool: { max: number; inUse: number; idle: number; waiting: number } | null
+  }[]
+}
+export type OpenItem = {
+  kind: 'health' | 'exception' | 'payout' | 'webhook_failing' | 'webhook_disabled'
+  id: string
+  what: string | null
+  email: string | null
+  value: number | null
+  since: string | null
+}
+export type OpenWork = {
+  counts: { exceptions: number; payouts: number; webhooks: number; health: number }
+  items: OpenItem[]
+}
+export type PaymentData = {
+  paymentLinkId: string
+  status: DepositStatus
+  state: 'PENDING' | 'CLOSING' | 'HELD' | 'KEPT' | 'COMPLETED' | 'REFUNDED' | 'EXPIRED' | 'CANCELED'
+  value: number
+  shownValue: number
+  refundedValue: number
+  heldValue: number
+  keptValue: number
+  payee: string
+  description: string | null
+  emv: string | null
+  qr: { size: number; modules: string } | null
+  paidAt: string | null
+  expiresAt: string
+  serverNow: string
+  isSandbox: boolean
+}
+export type PaymentTexts = {
+  language: 'pt-BR' | 'en' | 'es'
+  name: string
+  state: string
+  amount: string
+  payTo: string
+  notes: string[]
+  sandbox: string | null
+  timeLeft: string
+  qrLabel: string
+  codeLabel: string
+  copy: string
+  copied: string
+  notCopied: string
 }
 export type Deposit = {
   id: string
@@ -291,6 +389,7 @@ export type Deposit = {
   paidLate: boolean
   externalId: string | null
   description: string | null
+  returnUrl: string | null
   metadata: Record<string, string> | null
 }
 export type Refund = {
@@ -355,6 +454,21 @@ export type AccountCounts = {
   activeKeys: number
   webhooks: number
 }
+export type AccountVolume = {
+  today: { created: number; paid: number; paidValue: number; fees: number }
+  last30: { created: number; paid: number; paidValue: number; fees: number }
+}
+export type DepositAccount = { id: string; name: string; email: string }
+export type LedgerTransfer = {
+  transferId: string
+  at: string
+  kind: string
+  debit: string
+  credit: string
+  value: number
+  balanceAfter: number | null
+}
+export type HistoryPlace = { position: number | null; event: string; id: string; at: string }
 export type Exception = {
   id: string
   kind: ExceptionKind
@@ -365,11 +479,14 @@ export type Exception = {
   value: number
   occurredAt: string | null
   openedAt: string
+  ways: Resolution[]
   charge: {
     id: string
     paymentLinkId: string
     accountId: string
     email: string
+    externalId: string | null
+    description: string | null
     status: 'PENDING' | 'COMPLETED' | 'EXPIRED' | 'CANCELED' | 'OPENING' | 'FAILED'
     value: number
     fee: number
@@ -378,6 +495,7 @@ export type Exception = {
   resolvedAt: string | null
   refund: { id: string; status: RefundStatus; failure: string | null; providerRefundId: string } | null
 }
+export type ExceptionNote = { number: number; text: string; notedAt: string; by: string }
 export type ProviderHealth = {
   name: string
   breaker: 'closed' | 'open' | 'half-open'
@@ -398,6 +516,88 @@ export type Closing = {
   revision: number
   closedAt: string
 }
+export type HealthLine = {
+  area: 'money' | 'providers' | 'queues' | 'workers' | 'database' | 'history' | 'processes'
+  check:
+    | 'money_missing'
+    | 'exceptions_open'
+    | 'closing_differences'
+    | 'closing_age'
+    | 'provider_breaker'
+    | 'provider_success'
+    | 'provider_errors'
+    | 'provider_latency'
+    | 'provider_certificate'
+    | 'list_read'
+    | 'notifications_missing'
+    | 'queue'
+    | 'refunds_in_doubt'
+    | 'webhooks_failing'
+    | 'workers'
+    | 'worker_round'
+    | 'purge_failing'
+    | 'database_answers'
+    | 'database_writable'
+    | 'pool_waiting'
+    | 'oldest_transaction'
+    | 'replication_lag'
+    | 'database_size'
+    | 'disk_free'
+    | 'backup_age'
+    | 'head_unsigned'
+    | 'head_unwitnessed'
+    | 'processes'
+    | 'clock_offset'
+    | 'versions'
+  subject: string | null
+  level: 'green' | 'yellow' | 'red'
+  value: number | null
+  unit: 'count' | 'cents' | 'seconds' | 'bytes' | 'share' | 'state'
+  bound: number | null
+  count: number | null
+  alert: string | null
+  detail: string | null
+}
+export type Found = {
+  kind: 'account' | 'deposit' | 'payment' | 'refund' | 'exception' | 'payout' | 'event'
+  id: string
+  title: string
+  detail: string | null
+  accountId: string | null
+  accountName: string | null
+  status: string | null
+  value: number | null
+  at: string
+  paymentLinkId: string | null
+  exceptionId: string | null
+}
+export type OperatorDeposit = {
+  id: string
+  emv: string
+  qrCodeLink: string
+  paymentLinkId: string
+  paymentLinkUrl: string
+  value: number
+  originalValue: number
+  fee: number
+  status: DepositStatus
+  createdAt: string
+  expiresAt: string
+  paidAt: string | null
+  receivedValue: number | null
+  creditedValue: number | null
+  refundedValue: number
+  heldValue: number
+  keptValue: number
+  endToEndId: string | null
+  paidLate: boolean
+  externalId: string | null
+  description: string | null
+  returnUrl: string | null
+  metadata: Record<string, string> | null
+  account: DepositAccount
+}
+export type HistoryEntry = { position: number; event: string; id: string; at: string; title: string | null }
 export type NewCharge = {
   id: string
   emv: string
@@ -420,6 +620,21 @@ export type Payout = {
   paidAt: string | null
   reason: string | null
   requestedBy: 'account' | 'operator'
+}
+export type Shop = {
+  version: number
+  name: string
+  logoUrl: string | null
+  displayName: string | null
+  color: string | null
+  cnpj: string | null
+  supportEmail: string | null
+  supportPhone: string | null
+  supportUrl: string | null
+  defaultDescription: string | null
+  defaultExpiresIn: number | null
+  language: 'pt-BR' | 'en' | 'es'
+  returnOrigins: string[]
 }
 export type OperatorPayout = {
   id: string
@@ -459,6 +674,24 @@ export type WebhookTest = {
   latencyMs: number
   excerpt: string
 }
+export type WebhookStats = {
+  sampledSince: string | null
+  day: { attempts: number; delivered: number; latencyP50Ms: number | null; latencyP95Ms: number | null }
+  week: { attempts: number; delivered: number; latencyP50Ms: number | null; latencyP95Ms: number | null }
+  hours: { hour: string; delivered: number; failed: number }[]
+}
+export type WebhookWaiting = {
+  count: number
+  isMore: boolean
+  nextAttemptAt: string | null
+  lastFailure: {
+    at: string
+    status: number | null
+    error: string | null
+    errorCode: string | null
+    errorDetail: string | null
+  } | null
+}
 export type Event = {
   id: string
   event: string
@@ -471,6 +704,24 @@ export type Event = {
     nextAttemptAt: string | null
     endedAt: string | null
   }[]
+}
+export type ApiRequest = {
+  requestId: string
+  at: string
+  method: string
+  route: string
+  path: string
+  parameters: string[]
+  status: number
+  errorCode: string | null
+  error: string | null
+  ms: number
+  keyId: string
+  keyName: string | null
+  keyPrefix: string | null
+  hasIdempotencyKey: boolean
+  network: string
+  paymentLinkId: string | null
 }
 export type DayComparison = {
   provider: string

@@ -38,6 +38,7 @@ export const PERSON_SCOPES = [
   'keys:write',
   'members:read',
   'members:write',
+  'shop:write',
 ] as const
 export type Scope = KeyScope | (typeof PERSON_SCOPES)[number]
 

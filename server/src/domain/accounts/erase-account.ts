@@ -8,6 +8,8 @@ import { insertUser } from '../users/users.ts'
 import { endVerifications } from '../users/verifications.ts'
 import { disableWebhook } from '../webhooks/webhooks.ts'
 import { readAccountRow } from './accounts.ts'
+import { eraseRequests } from './read-requests.ts'
+import { eraseBrand } from './brands.ts'
 import type { Core } from '../core/core.ts'
 
 // Erases the person behind an account: docs/privacy.md says what goes, what stays, and why. The books stay whole, with
@@ -46,8 +48,10 @@ export async function eraseAccount(
       'update accounts set erased_at = $2, name = $3 where id = $1 returning user_id as "userId", email',
       [accountId, now, ERASED],
     )
+    const hasBrand = await eraseBrand(tx, now, accountId)
     const webhooks = await eraseWebhooks(tx, now, accountId)
     await tx.run('delete from notices where account_id = $1', [accountId])
+    await eraseRequests(tx, accountId)
     const keys = await tx.run(
       'update api_keys set name = $3, made_by = null, revoked_at = coalesce(revoked_at, $2) where account_id = $1',
       [accountId, now, ERASED],
@@ -75,13 +79,14 @@ export async function eraseAccount(
     const erased = { balanceCents, sessions, keys, webhooks, auditLines }
     const change = { subject: `account ${accountId}`, accountId, reason: checked, details: erased }
     const rows = await readErasedRows(tx, accountId, replaced)
+    if (hasBrand) rows.push(['brand', accountId])
     await writeAudit(tx, now, actor, { action: 'account.erased', ...change, rows })
     return erased
   })
 }
 
 /** What the erasure wrote, and the people who stay. The lines that told of these rows are gone. */
-async function readErasedRows(tx: Tx, accountId: string, newUserIds: string[]) {
+async function readErasedRows(tx: Tx, accountId: string, newUserIds: string[]): Promise<RowName[]> {
   const owned = await tx.rows<{ kind: 'key' | 'webhook' | 'member' | 'user'; id: string }>(
     `select 'key' as kind, id from api_keys where account_id = $1
      union all select 'webhook', id from webhooks where account_id = $1

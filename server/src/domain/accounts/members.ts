@@ -4,6 +4,7 @@ import { query, transact, type Tx } from '../../db/tx.ts'
 import { writeAudit, type Actor, type Change } from '../core/audit-log.ts'
 import type { Core } from '../core/core.ts'
 import type { RowName } from '../core/seals.ts'
+import { HAS_SECOND_FACTOR } from '../users/second-factor.ts'
 import { readAccountRow } from './accounts.ts'
 import type { Role } from './roles.ts'
 
@@ -26,7 +27,7 @@ export async function listMembers(core: Core, accountId: string): Promise<Member
   return query<Member>(
     core.pool,
     `select m.user_id as "userId", u.email, u.name, m.role, m.added_at as "addedAt",
-       u.two_factor_enabled as "hasSecondFactor"
+       ${HAS_SECOND_FACTOR} as "hasSecondFactor"
      from members m join users u on u.id = m.user_id
      where m.account_id = $1 and m.removed_at is null order by m.added_at, m.id`,
     [accountId],

@@ -3,6 +3,9 @@ import { newSealedId } from '../../base/ids.ts'
 import type { Cents } from '../../base/money.ts'
 import { columnOf } from '../../db/sql-values.ts'
 
+/** How long a charge can be paid, in seconds. In less time a payer cannot pay. */
+export const EXPIRES_SECONDS = { min: 300, max: 30 * 86_400 }
+
 /** A text that the account holder may give a deposit. Lengths are in characters. */
 type OwnField = { minLength: number; maxLength: number; asked: string; answered: string; example: string }
 
@@ -25,6 +28,14 @@ export const OWN_FIELDS = {
     asked: 'Shown to the payer on the payment page and in the banking app.',
     answered: 'The description shown to the payer.',
     example: 'Order 1042',
+  },
+  returnUrl: {
+    minLength: 1,
+    maxLength: 2_048,
+    asked:
+      'Where the payment page leads back to once the charge is paid, on an origin that your account lists under My shop. It gets `paymentLinkId` and `status` as parameters. Anybody can write such a link, so it proves no payment.',
+    answered: 'Where the payment page leads back to.',
+    example: 'https://shop.example.com/orders/1042',
   },
 } as const satisfies Record<string, OwnField>
 

@@ -33,6 +33,11 @@ export function page<Item>(
   return { items, nextCursor: last !== undefined && rows.length > limit ? hexFromUuid(cursorOf(last)) : null }
 }
 
+/** A cursor names the last row of a page. The id just before this one stands for a row that no page had yet. */
+export function hexBeside(id: string, order: 'desc' | 'asc'): string {
+  return (BigInt(`0x${hexFromUuid(id)}`) + (order === 'desc' ? 1n : -1n)).toString(16).padStart(32, '0')
+}
+
 function badCursor(): Fault {
   return invalidField('cursor', 'cursor must be a nextCursor of an earlier answer')
 }

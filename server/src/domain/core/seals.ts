@@ -183,6 +183,7 @@ function only(...columns: string[]): string {
  */
 const TABLES = {
   account: { table: 'accounts', content: except() },
+  brand: { table: 'brands', content: except() },
   member: { table: 'members', content: except('used_at') },
   user: { table: 'users', content: except('updated_at') },
   operator: { table: 'operators', content: except() },
@@ -195,6 +196,7 @@ const TABLES = {
     content: `to_jsonb(r) - case when r.resolution = 'refund' then 'resolved_at' else '' end`,
     where: `r.resolution is not null or r.kind in ('foreign_refund', 'undone_refund')`,
   },
+  note: { table: 'exception_notes', content: except() },
   refund: {
     table: 'refunds',
     content: except(

@@ -12,6 +12,8 @@ export type Settings = {
   sandboxBankUrl: string | null
   terms: Terms
   chargeExpiresSeconds: number
+  /** What every provider takes. */
+  chargeMaxExpiresSeconds: number
   /** How often each provider's list of received Pix is read; 0: never. */
   reconcileSeconds: number
   /** Charges that an account may have PENDING at a time, see deposits/admission.ts; 0 is no limit. */
@@ -37,10 +39,15 @@ export type Settings = {
   /** byAccounts: account holders may refund by API. returnFee: a refund returns its share of the fee. */
   refunds: { byAccounts: boolean; returnFee: boolean }
   retention: Retention
+  /** Operators are told when the newest backup is older; 0: never. isExpected: also if there never was one. */
+  backups: { maxHours: number; isExpected: boolean }
 }
 
-/** After how many days webhook attempts and records of sign-ins are deleted. signInsDays of 0: never. */
-export type Retention = { attemptsDays: number; signInsDays: number }
+/**
+ * After how many days webhook attempts, the log of requests and records of sign-ins are deleted. requestsDays of 0:
+ * none is recorded. signInsDays of 0: never.
+ */
+export type Retention = { attemptsDays: number; requestsDays: number; signInsDays: number }
 
 export type SignInSettings = {
   signup: 'open' | 'invite' | 'closed'

@@ -8,7 +8,7 @@ import { CODE } from '../core/seals.ts'
 
 type StoredCode = { id: string; provider: string; emv: string; codeSeal: Buffer | null }
 
-const hasSeals = new WeakSet<Core['pool']>()
+const sealedThroughout = new WeakSet<Core>()
 
 /** The charges, without the codes that do not fit. */
 export async function withGenuineCodes<Charge extends StoredCode>(core: Core, charges: Charge[]): Promise<Charge[]> {
@@ -30,9 +30,11 @@ async function isGenuine(core: Core, { id: chargeId, provider, emv, codeSeal }: 
 }
 
 /** The release before this one wrote charges without seals. They get one when it is gone: see core/seal-as-found.ts. */
-async function areAllSealed({ pool }: Core): Promise<boolean> {
-  if (!hasSeals.has(pool) && (await query(pool, 'select from seal_marks limit 1')).length > 0) hasSeals.add(pool)
-  return hasSeals.has(pool)
+async function areAllSealed(core: Core): Promise<boolean> {
+  if (sealedThroughout.has(core)) return true
+  const marks = await query(core.pool, 'select from seal_marks limit 1')
+  if (marks.length > 0) sealedThroughout.add(core)
+  return marks.length > 0
 }
 
 /** Of a charge that is to be shown to its payer. */

@@ -166,7 +166,8 @@ async function findByLink(core: Core, paymentLinkId: string): Promise<StoredChar
   return charge && (await withGenuineCodes(core, [charge]))[0]
 }
 
-export async function requireChargeIn(tx: Tx, accountId: string, paymentLinkId: string): Promise<Charge> {
+/** Null is any account. */
+export async function requireChargeIn(tx: Tx, accountId: string | null, paymentLinkId: string): Promise<Charge> {
   const [charge] = isUuid(paymentLinkId) ? await tx.rows<StoredCharge>(BY_LINK.sql, [[paymentLinkId]]) : []
   return ofAccount(accountId, charge)
 }

@@ -1,10 +1,11 @@
-import { Fault } from '../../base/fault.ts'
+import { Fault, invalidField } from '../../base/fault.ts'
 import { newSecretUuid7 } from '../../base/ids.ts'
 import type { Cents } from '../../base/money.ts'
 import { describeSpan } from '../../base/tracing.ts'
 import { insertRow } from '../../db/insert-rows.ts'
 import { transact, type Tx } from '../../db/tx.ts'
 import type { Caller } from '../accounts/callers.ts'
+import { returnUrlFault } from '../accounts/return-urls.ts'
 import type { Context } from '../context.ts'
 import { byOwnField, type OwnFields } from '../core/charge-facts.ts'
 import type { Core } from '../core/core.ts'
@@ -32,6 +33,9 @@ export type OpenedDeposit = { charge: Charge; replayed: boolean }
 
 // A code that can be paid for less than this is of no use to a payer.
 const RESUME_MIN_MS = 60_000
+// A charge becomes visible within a day or never, because its day is counted for good soon after: see
+// reports/daily-totals.ts.
+const RESUME_WITHIN_MS = 24 * 3_600_000
 
 // Made once: to capture the stacks of these errors took a sixth of the time of a refusal.
 const NO_PROVIDER = new ProviderError('unreachable', 'no provider can be called', { isDown: true })
@@ -48,6 +52,8 @@ export async function openDeposit(
   const { accountId } = caller
   const price = tryPrice(ctx, caller, request.valueCents)
   if (price instanceof Fault) return replay(ctx, accountId, { key: idempotencyKey, request, refusal: price })
+  const refusal = expiryFault(ctx, request) ?? (await returnUrlFault(ctx, accountId, request.returnUrl))
+  if (refusal) return replay(ctx, accountId, { key: idempotencyKey, request, refusal })
   const provider = preferredProvider(ctx)
   // Before anything is stored: while no provider can be called, a refusal must cost less than a deposit.
   if (!provider) return replay(ctx, accountId, { key: idempotencyKey, request, refusal: REFUSED })
@@ -77,6 +83,13 @@ function tryPrice(core: Core, caller: Caller, valueCents: Cents): Price | Fault 
     if (error instanceof Fault) return error
     throw error
   }
+}
+
+/** The API knows the bounds of all services, and this is that of the providers here. */
+function expiryFault({ settings }: Core, { expiresInSeconds }: DepositRequest): Fault | undefined {
+  const max = settings.chargeMaxExpiresSeconds
+  if (expiresInSeconds === null || expiresInSeconds <= max) return undefined
+  return invalidField('expiresIn', `expiresIn can be at most ${max} (seconds) on this service`)
 }
 
 /** Answers a deposit that was opened before, although terms changed or no provider can be called. */
@@ -169,8 +182,10 @@ export async function resumeIntent(
   const provider = providerNamed(ctx, charge.provider)
   // It stays there: without its provider nobody can tell whether the charge was made.
   if (!ctx.heldIntents.has(charge.id) && !provider.isCallable()) throw UNDECIDED
-  const hasTime = charge.expiresAt.getTime() - ctx.now().getTime() >= RESUME_MIN_MS
-  // The worker withdraws an intent that is about to expire and frees its key. This makes its check due now.
+  const nowMs = ctx.now().getTime()
+  const isRecent = nowMs - charge.createdAt.getTime() < RESUME_WITHIN_MS
+  const hasTime = isRecent && charge.expiresAt.getTime() - nowMs >= RESUME_MIN_MS
+  // The worker withdraws an intent that is about to expire, or is old, and frees its key. This makes its check due now.
   if (!hasTime) await ctx.hints.add({ provider: charge.provider, hints: [{ txid: charge.id, endToEndId: null }] })
   const resumed =
     charge.status === 'OPENING' &&

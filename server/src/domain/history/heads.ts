@@ -80,6 +80,26 @@ const NEWEST = `
     select * from history_heads where history_id = i."historyId"::uuid order by size desc limit 1
   ) h on true`
 
+/** `waitsSince`: the oldest leaf without a signed head. `unwitnessedSince`: the oldest head that no witness signed. */
+export type HeadState = { signedAt: Date | null; waitsSince: Date | null; unwitnessedSince: Date | null }
+
+export function readHeadState(core: Core): Promise<HeadState> {
+  return queryOne<HeadState>(
+    core.pool,
+    `select n."signedAt", least(
+       (select numbered_at from history_runs where first_leaf >= coalesce(n.size, 0) order by first_leaf limit 1),
+       (select l.at from history_lines h join audit_log l on l.id = h.line_id
+        where h.leaf >= coalesce(n.size, 0) order by h.leaf limit 1)
+     ) as "waitsSince", (
+       select signed_at from history_heads h where h.history_id = n."historyId"::uuid and h.size > coalesce((
+         select size from history_heads where history_id = n."historyId"::uuid and cosigned is not null
+         order by size desc limit 1
+       ), 0) order by h.size limit 1
+     ) as "unwitnessedSince"
+     from (${NEWEST}) n`,
+  )
+}
+
 function headOf({ historyId, size, root, note, signedAt }: StoredHead): Head {
   return { historyId, size: size!, root: root!, note: note!, signedAt: signedAt! }
 }

@@ -50,8 +50,10 @@ const RETRY_AFTER_SECONDS = 1
 type Event = { id: string; from: Date }
 
 // A run is numbered after its events were made. The clocks of two machines may differ a little.
+const NUMBERED_BEFORE_MS = 60_000
+
 const READ_EVENT = `
-  select id, created_at - interval '1 minute' as "from" from events
+  select id, created_at - ${NUMBERED_BEFORE_MS} * interval '1 ms' as "from" from events
   where kind = $1 and subject_id = $2 and account_id = $3`
 
 // Mostly the first of these is the one. A transaction that stayed open for minutes is in a later one.
@@ -77,6 +79,22 @@ async function findRun(core: Core, accountId: string, event: Event): Promise<num
     if (runs.found !== null || runs.isLast) return runs.found
     ;({ at, position } = runs)
   }
+}
+
+const READ_POSITION = `
+  select first_position + array_position(event_ids, $3) - 1 as position from history_runs
+  where account_id = $1 and first_position = $2`
+
+/** Its place in the history of the account; null if it has none yet. */
+export async function findPosition(
+  core: Core,
+  accountId: string,
+  event: { id: string; at: Date },
+): Promise<number | null> {
+  const from = new Date(event.at.getTime() - NUMBERED_BEFORE_MS)
+  const run = await findRun(core, accountId, { id: event.id, from })
+  if (run === null) return null
+  return (await queryOne<{ position: number }>(core.pool, READ_POSITION, [accountId, run, event.id])).position
 }
 
 const READ_PLACE = `

@@ -129,13 +129,24 @@ const FIND_CUTS = `
 
 type Order = 'newest first' | 'oldest first'
 
-export type LineFilter = { order?: Order; cursor?: string; limit: number; period?: Period | undefined }
+/** Bounds of the gross of a line, without its sign. */
+export type Values = { minCents: Cents; maxCents: Cents }
+const ANY_VALUE: Values = { minCents: 0, maxCents: Number.MAX_SAFE_INTEGER }
+
+export type LineFilter = {
+  order?: Order
+  cursor?: string
+  limit: number
+  period?: Period | undefined
+  /** Only in a period that has totals: no index has the amounts, so its lines are read one by one. */
+  values?: Values | undefined
+}
 
 /** Two index scans merged, so that a page costs the same however long the history is. */
 export async function readStatement(
   core: Core,
   accountId: string,
-  { order = 'newest first', cursor, limit, period }: LineFilter,
+  { order = 'newest first', cursor, limit, period, values }: LineFilter,
 ): Promise<{ lines: StatementLine[]; nextCursor: string | null }> {
   const isOldestFirst = order === 'oldest first'
   const { afterId = 0, lastId = Number.MAX_SAFE_INTEGER } = period ?? {}
@@ -143,12 +154,9 @@ export async function readStatement(
   const [after, last] = isOldestFirst
     ? [Math.max(afterId, seen ?? 0), lastId]
     : [afterId, Math.min(lastId, seen === undefined ? lastId : seen - 1)]
-  const rows = await query<StatementLine>(core.pool, isOldestFirst ? OLDEST_FIRST : NEWEST_FIRST, [
-    accountId,
-    after,
-    last,
-    limit + 1,
-  ])
+  const sql = values ? OF_VALUES : isOldestFirst ? OLDEST_FIRST : NEWEST_FIRST
+  const bounds = values ? [values.minCents, values.maxCents] : []
+  const rows = await query<StatementLine>(core.pool, sql, [accountId, after, last, limit + 1, ...bounds])
   const { items: lines, nextCursor } = page(rows, limit, ({ id }) => id)
   return { lines, nextCursor }
 }
@@ -163,10 +171,14 @@ export async function readTotals(
   core: Core,
   accountId: string,
   { afterId, lastId }: Period,
-  maxLines = MAX_TOTALED_LINES,
+  { values = ANY_VALUE, maxLines = MAX_TOTALED_LINES }: { values?: Values | undefined; maxLines?: number } = {},
 ): Promise<LineTotals[] | undefined> {
-  const totals = await query<LineTotals>(core.pool, TOTALS, [accountId, afterId, lastId, maxLines + 1])
-  return totals.reduce((sum, { count }) => sum + count, 0) > maxLines ? undefined : totals
+  const given = [accountId, afterId, lastId, maxLines + 1, values.minCents, values.maxCents]
+  const totals = await query<LineTotals & { lines: number }>(core.pool, TOTALS, given)
+  if (totals.reduce((sum, { lines }) => sum + lines, 0) > maxLines) return undefined
+  return totals.flatMap(({ kind, count, grossCents, feeCents, netCents }) =>
+    count > 0 ? [{ kind, count, grossCents, feeCents, netCents }] : [],
+  )
 }
 
 const MINE = `mine as (select id from ledger_accounts where kind = 'balance' and account_id = $1)`
@@ -174,11 +186,15 @@ const FACTS = `left join charges c on c.id = l.charge_id left join refunds r on 
 const SUMS = `l.amount + case when ${IS_NET} then ${FEE} else 0 end as gross, ${FEE} as fee,
   l.amount - case when ${IS_NET} then 0 else ${FEE} end as net`
 
+const HAS_VALUE = `abs(gross) between $5 and $6`
+
 const NEWEST_FIRST = linesSql('desc')
 const OLDEST_FIRST = linesSql('asc')
+const OF_VALUES = linesSql('desc', { read: `${MAX_TOTALED_LINES + 1}`, where: `where ${HAS_VALUE}` })
 
-function linesSql(direction: 'asc' | 'desc'): string {
-  const end = `order by t.id ${direction} limit $4`
+/** Without a condition each line that is read is one of the page. */
+function linesSql(direction: 'asc' | 'desc', { read, where } = { read: '$4', where: '' }): string {
+  const end = `order by t.id ${direction} limit ${read}`
   return `
     with ${MINE}, lines as (${side('credit', 1, CREDITS, end)} union all ${side('debit', -1, DEBITS, end)})
     select
@@ -201,13 +217,18 @@ function linesSql(direction: 'asc' | 'desc'): string {
       ${isoTime('l.occurred_at')} as "occurredAt",
       ${isoTime('l.recorded_at')} as "recordedAt"
     from lines l ${FACTS} left join payouts o on o.id = l.payout_id cross join lateral (select ${SUMS}) s
+    ${where}
     order by l.id ${direction} limit $4`
 }
 
 const TOTALS = `
   with ${MINE}, lines as (${side('credit', 1, CREDITS, 'limit $4')} union all ${side('debit', -1, DEBITS, 'limit $4')})
-  select kind, count(*) as count, sum(gross)::bigint as "grossCents", sum(fee)::bigint as "feeCents", sum(net)::bigint as "netCents"
+  select kind, count(*) as lines, count(*) filter (where ${HAS_VALUE}) as count, ${sumOf('gross')}, ${sumOf('fee')}, ${sumOf('net')}
   from (select l.kind, ${SUMS} from lines l ${FACTS}) summed group by kind order by min(kind)`
+
+function sumOf(column: 'gross' | 'fee' | 'net'): string {
+  return `coalesce(sum(${column}) filter (where ${HAS_VALUE}), 0)::bigint as "${column}Cents"`
+}
 
 /** In SQL, the lines that debit or credit the balance, of the period behind $2 and up to $3. */
 function side(name: 'credit' | 'debit', sign: 1 | -1, kinds: string, end: string): string {

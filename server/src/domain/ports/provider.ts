@@ -126,6 +126,7 @@ export type Hint = {
 export type ProviderHealth = {
   breaker: 'closed' | 'open' | 'half-open'
   lastError: string | null
+  lastErrorAt: Date | null
   lastSuccessAt: Date | null
 }
 

@@ -2,6 +2,7 @@ import { Fault } from '../../base/fault.ts'
 import { randomPassword } from '../../base/ids.ts'
 import { query, transact, type Tx } from '../../db/tx.ts'
 import { checkReason, type Actor } from '../core/audit-log.ts'
+import { disableSecondFactor } from './second-factor.ts'
 import { auditSecurityIn, markEmailVerified } from './security-events.ts'
 import { checkNewPassword, hashPassword, type UserKind } from './users.ts'
 import { endVerification, endVerifications } from './verifications.ts'
@@ -28,6 +29,29 @@ export async function setPassword(
     await auditSecurityIn(tx, now, userId, { action: 'password.set', actor, reason, isChanged })
   })
   return { email, password }
+}
+
+/** For a person who lost the device: turns two-step verification off, removes all passkeys and ends the sessions. */
+export async function resetTwoStep(
+  core: Core,
+  wanted: { kind: UserKind; email: string; reason: string },
+  actor: Actor,
+): Promise<{ email: string; hadTwoStep: boolean; passkeys: number; sessions: number }> {
+  const reason = checkReason(wanted.reason)
+  const { userId, email } = await requireUser(core, wanted.kind, wanted.email)
+  const now = core.now()
+  return transact(core.pool, async (tx) => {
+    const sql = 'select two_factor_enabled as "hadTwoStep" from users where id = $1 for no key update'
+    const { hadTwoStep } = await tx.one<{ hadTwoStep: boolean }>(sql, [userId])
+    if (hadTwoStep) await disableSecondFactor(tx, now, userId)
+    const passkeys = await tx.run('delete from passkeys where user_id = $1', [userId])
+    const sessions = await tx.run('delete from sessions where user_id = $1', [userId])
+    await endVerifications(tx, userId)
+    const details = { passkeys }
+    const change = { action: 'second_factor.disabled', actor, reason, details, isChanged: hadTwoStep } as const
+    await auditSecurityIn(tx, now, userId, change)
+    return { email, hadTwoStep, passkeys, sessions }
+  })
 }
 
 /** By a link that was mailed, which proves control of the mailbox. False if the link was used meanwhile. */

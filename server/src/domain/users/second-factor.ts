@@ -14,6 +14,9 @@ const RECOVERY_CODES = 10
 const MAX_FAILED_CODES = 10
 const LOCKED_MS = 15 * 60_000
 
+/** In SQL, of `users u`. A passkey counts as both factors. */
+export const HAS_SECOND_FACTOR = '(u.two_factor_enabled or exists (select from passkeys k where k.user_id = u.id))'
+
 /** A code that was found right. Taking it is a write that one of two callers at once wins. */
 export type RightCode = { step: number } | { leftBefore: string; left: string }
 

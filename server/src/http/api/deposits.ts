@@ -4,7 +4,14 @@ import { Fault } from '../../base/fault.ts'
 import { READABLE_RULE } from '../../base/readable-text.ts'
 import { depositsSince } from '../../domain/accounts/callers.ts'
 import type { Context } from '../../domain/context.ts'
-import { byOwnText, METADATA, OWN_FIELDS, type Metadata, type OwnTextName } from '../../domain/core/charge-facts.ts'
+import {
+  byOwnText,
+  EXPIRES_SECONDS,
+  METADATA,
+  OWN_FIELDS,
+  type Metadata,
+  type OwnTextName,
+} from '../../domain/core/charge-facts.ts'
 import { requireCharge, type Charge } from '../../domain/deposits/charge-reads.ts'
 import { cancelDeposit, queryDeposit } from '../../domain/deposits/query-deposit.ts'
 import { openDeposit, type DepositRequest } from '../../domain/deposits/open-deposit.ts'
@@ -121,9 +128,7 @@ export function requireToday(ctx: Context) {
 
 // ---- Requests ----
 
-const EXPIRES_IN_ERROR = 'expiresIn must be an integer from 300 to 86400 (seconds)'
-// In less time a payer cannot pay, and no provider promises more.
-const EXPIRES_IN = { min: 300, max: 86_400 }
+const EXPIRES_IN_ERROR = `expiresIn must be an integer from ${EXPIRES_SECONDS.min} to ${EXPIRES_SECONDS.max} (seconds)`
 
 export function ownText(name: OwnTextName) {
   const { minLength: min, maxLength: max } = OWN_FIELDS[name]
@@ -181,11 +186,12 @@ const depositFields = {
   metadata: metadataField,
   expiresIn: z
     .int({ error: EXPIRES_IN_ERROR })
-    .min(EXPIRES_IN.min, { error: EXPIRES_IN_ERROR })
-    .max(EXPIRES_IN.max, { error: EXPIRES_IN_ERROR })
+    .min(EXPIRES_SECONDS.min, { error: EXPIRES_IN_ERROR })
+    .max(EXPIRES_SECONDS.max, { error: EXPIRES_IN_ERROR })
     .nullish()
     .meta({
-      description: 'Seconds until the charge expires. The default is one hour, unless the operator changed it.',
+      description:
+        'Seconds until the charge expires, up to 30 days. The default is one hour, unless the operator changed it.',
       examples: [3600],
     }),
 }
@@ -217,7 +223,7 @@ export const depositsQuery = z.object({
   externalId: ownText('externalId').exactOptional().meta({ description: 'Only charges with this reference of yours.' }),
   search: searchField.exactOptional().meta({
     description:
-      'Only charges that match this text: part of `externalId` or `description` (3 characters or more, in any case, with or without accents), the beginning of `id` or `paymentLinkId`, an amount (`199,90` or `199.90`), or the `endToEndId`. Part of an `endToEndId` (5 characters or more) finds newer charges; narrow the period for older ones.',
+      'Only charges that match this text: part of `externalId` or `description` (3 characters or more, in any case, with or without accents), the beginning of `id` or `paymentLinkId`, an amount (`199,90` or `199.90`), the `endToEndId`, or a part of `id` or `endToEndId` with 7 or more of its last 11 characters. A shorter part of an `endToEndId` (5 characters or more) finds newer charges; narrow the period for older ones.',
   }),
   ...listQuery,
 })

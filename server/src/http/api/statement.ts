@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { invalidField } from '../../base/fault.ts'
+import { Fault, invalidField } from '../../base/fault.ts'
+import { MAX_CENTS, type Cents } from '../../base/money.ts'
 import { readHolder } from '../../domain/accounts/time-zone.ts'
 import type { Context } from '../../domain/context.ts'
 import { dayAfter, dayStart, isDay } from '../../domain/core/business-days.ts'
@@ -10,6 +11,7 @@ import {
   readStatement,
   readTotals,
   type StatementLine,
+  type Values,
 } from '../../domain/ledger/account-statement.ts'
 import { LINE_KIND_NAMES, LINE_KINDS } from '../../domain/ledger/line-kinds.ts'
 import { PAYOUT_STATUSES } from '../../domain/payouts/payout-states.ts'
@@ -43,14 +45,20 @@ export function statementRoutes(app: Api, ctx: Context): void {
   app.get('/api/statement', { schema: routes.getStatement, config }, async (request) => {
     const { accountId } = request.caller
     const { cursor, limit, from, to } = request.query
-    const filter = { limit, ...(cursor !== undefined && { cursor }) }
-    if (from === undefined && to === undefined) return presentLines(await readStatement(ctx, accountId, filter))
+    const values = valuesOf(request.query)
+    const filter = { limit, values, ...(cursor !== undefined && { cursor }) }
+    if (from === undefined && to === undefined) {
+      if (values) throw invalidField('from', 'minValue and maxValue need from or to')
+      return presentLines(await readStatement(ctx, accountId, filter))
+    }
     const { timeZone } = await readHolder(ctx, accountId)
     const period = await findPeriod(ctx, accountId, momentsOf({ from, to }, timeZone))
     const lines = presentLines(await readStatement(ctx, accountId, { ...filter, period }))
     // All pages have the same totals, and whoever turns a page has them.
     if (cursor !== undefined) return lines
-    const totals = await readTotals(ctx, accountId, period)
+    const totals = await readTotals(ctx, accountId, period, { values })
+    if (values && !totals)
+      throw new Fault('window_invalid', TOO_MANY_LINES, { details: { maxLines: MAX_TOTALED_LINES } })
     const { openingCents: openingBalance, closingCents: closingBalance } = period
     return { ...lines, timeZone, openingBalance, closingBalance, ...(totals && { totals: totals.map(toApi) }) }
   })
@@ -73,7 +81,28 @@ function presentLine(line: StatementLine) {
   return { ...toApi(line), amount: line.netCents }
 }
 
-// ---- Periods ----
+// ---- Periods and amounts ----
+
+const TOO_MANY_LINES = `The period has more than ${MAX_TOTALED_LINES} lines. With minValue or maxValue, choose a shorter one.`
+
+type Bounds = { minValue?: Cents; maxValue?: Cents }
+
+function valuesOf({ minValue, maxValue }: Bounds): Values | undefined {
+  if (minValue === undefined && maxValue === undefined) return undefined
+  const values = { minCents: minValue ?? 0, maxCents: maxValue ?? MAX_CENTS }
+  if (values.minCents > values.maxCents) throw invalidField('maxValue', 'maxValue must not be below minValue')
+  return values
+}
+
+function valueField(name: 'minValue' | 'maxValue', description: string) {
+  const error = `${name} must be an integer from 0 to ${MAX_CENTS} (cents)`
+  return z
+    .string({ error })
+    .regex(/^\d{1,12}$/, { error })
+    .transform(Number)
+    .exactOptional()
+    .meta({ type: 'integer', minimum: 0, maximum: MAX_CENTS, description })
+}
 
 /** A day of the account's zone, or a moment. */
 type Edge = { day: string } | { at: Date }
@@ -177,7 +206,18 @@ const routes = describeOperations('Balance', {
     summary: 'Get the statement',
     description:
       'Every line that changed the available balance, newest first, in pages. Needs the scope `balance:read`.',
-    querystring: z.object({ ...period, ...paging }),
+    querystring: z.object({
+      ...period,
+      minValue: valueField(
+        'minValue',
+        'Only lines whose `gross`, without its sign, is at least this, in cents. Needs `from` or `to`.',
+      ),
+      maxValue: valueField(
+        'maxValue',
+        'Only lines whose `gross`, without its sign, is at most this, in cents. Needs `from` or `to`.',
+      ),
+      ...paging,
+    }),
     response: {
       200: response('A page of lines.', {
         lines: lineSchema.array(),
@@ -186,7 +226,7 @@ const routes = describeOperations('Balance', {
         openingBalance: ofPeriod('The balance before the first line of the period, in cents.'),
         closingBalance: ofPeriod('The balance after its last line, in cents.'),
         totals: ofPeriod(
-          `The sums of the period, by kind. Left out of a period with more than ${MAX_TOTALED_LINES} lines.`,
+          `The sums of the period, by kind: of the lines between \`minValue\` and \`maxValue\`, if given. Left out of a period with more than ${MAX_TOTALED_LINES} lines.`,
           totalsSchema.array(),
         ),
       }),

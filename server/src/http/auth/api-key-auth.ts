@@ -22,6 +22,7 @@ import {
   makeGuessGuard,
   makeKeyLimiter,
   makeRefusalDelay,
+  tooMany,
   type Admission,
   type SharedLimiter,
 } from '../server/rate-limit.ts'
@@ -131,8 +132,4 @@ export function limitRate(admission: Admission | undefined, reply: FastifyReply)
   if (!admission) return
   reply.headers(admission.headers)
   if (!admission.isAdmitted) throw tooMany(admission.retryAfterSeconds)
-}
-
-export function tooMany(retryAfterSeconds: number): Fault {
-  return new Fault('rate_limited', 'Too many requests', { retryAfterSeconds })
 }

@@ -1,8 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import type { Context } from '../../domain/context.ts'
-import { tooMany } from './api-key-auth.ts'
-import { addressOf, networkOf } from '../server/rate-limit.ts'
+import { addressOf, networkOf, tooMany } from '../server/rate-limit.ts'
 import type { Rate } from '../../base/token-buckets.ts'
 import { deviceOf } from './session-cookie.ts'
 

@@ -255,10 +255,11 @@ const serviceSchema = z.object({
   accountsMayRefund: z.boolean(),
   refundsReturnFee: z.boolean(),
   chargeExpiresSeconds: z.int(),
+  chargeMaxExpiresSeconds: z.int(),
 })
 
 function presentService({ settings, mailer }: Context) {
-  const { mode, publicUrl, signIn, refunds, chargeExpiresSeconds } = settings
+  const { mode, publicUrl, signIn, refunds, chargeExpiresSeconds, chargeMaxExpiresSeconds } = settings
   return {
     mode,
     publicUrl,
@@ -267,6 +268,7 @@ function presentService({ settings, mailer }: Context) {
     accountsMayRefund: refunds.byAccounts,
     refundsReturnFee: refunds.returnFee,
     chargeExpiresSeconds,
+    chargeMaxExpiresSeconds,
   }
 }
 

@@ -3,6 +3,7 @@ import { OPERATOR_SCOPE, type Scope } from '../../domain/accounts/callers.ts'
 import type { Session } from '../../domain/accounts/sessions.ts'
 import type { Core } from '../../domain/core/core.ts'
 import {
+  EMAIL_LANGUAGES,
   listNotices,
   markSeen,
   readChoices,
@@ -39,12 +40,12 @@ function routesOf(api: Api, core: Core, prefix: string, scope: Scope | typeof OP
 
   api.get(`${prefix}/notices/choices`, { schema: choicesRoute, config: reading }, async ({ session, query }) => ({
     success: true as const,
-    choices: await readChoices(core, readerOf(session), query.language),
+    ...(await readChoices(core, readerOf(session), query.language)),
   }))
 
   api.put(`${prefix}/notices/choices`, { schema: chooseRoute, config: choosing }, async ({ session, body }) => {
     await writeChoices(core, session.userId, body)
-    return { success: true as const, choices: await readChoices(core, readerOf(session), body.language) }
+    return { success: true as const, ...(await readChoices(core, readerOf(session), body.language)) }
   })
 }
 
@@ -54,6 +55,7 @@ function readerOf({ userId, caller }: Session): NoticeReader {
 }
 
 const language = oneOf('language', NOTICE_LANGUAGES)
+const emailLanguage = oneOf('emailLanguage', EMAIL_LANGUAGES)
 const kind = z.enum(NOTICE_KIND_NAMES)
 
 const noticeSchema = z.object({
@@ -79,6 +81,7 @@ const seenRoute = {
 
 const choicesAnswer = response('', {
   choices: z.object({ kind, name: z.string(), byEmail: z.boolean() }).array(),
+  emailLanguage,
 })
 
 const choicesRoute = { querystring: z.object({ language }), response: { 200: choicesAnswer } }
@@ -92,6 +95,7 @@ const chooseRoute = {
         .max(NOTICE_KIND_NAMES.length, { error: OFF_ERROR })
         .transform((kinds) => [...new Set(kinds)]),
       language,
+      emailLanguage,
     },
     { error: BODY_ERROR },
   ),

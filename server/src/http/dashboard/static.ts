@@ -9,7 +9,8 @@ import { html } from '../../base/html.ts'
 // In a package it is beside the server, in a checkout where web/ builds it. The paths are the same from src and dist.
 const PACKED = fileURLToPath(new URL('../../../dashboard/', import.meta.url))
 const BUILT = fileURLToPath(new URL('../../../../web/dist/', import.meta.url))
-const DASHBOARD = existsSync(BUILT) ? BUILT : PACKED
+/** Where the pages and scripts are that web/ builds. */
+export const DASHBOARD = existsSync(BUILT) ? BUILT : PACKED
 
 /** All pages of the dashboard are one document, whose script renders the path. Other paths get 404. */
 const PAGES = [
@@ -27,6 +28,7 @@ const PAGES = [
   '/developers/*',
   '/statement',
   '/payouts',
+  '/shop',
   '/team',
   '/notices',
   '/guide',
@@ -80,6 +82,8 @@ function policy(nonce: string): string {
     'img-src': "'self' data:",
     'connect-src': "'self'",
     'font-src': "'self'",
+    // The preview of the payment page.
+    'frame-src': "'self'",
   })
 }
 

@@ -18,6 +18,13 @@ export type Refusal = {
   headers?: Record<string, string>
 }
 
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** What it was answered, if it was refused. */
+    refusal: Refusal | undefined
+  }
+}
+
 type Refused = { status: number; code: string }
 
 /** See request-log.ts. */
@@ -33,6 +40,7 @@ const RETRY_AFTER_SECONDS = 1
 const RETRIABLE = new Set<FaultCode>(['in_flight', 'rate_limited', 'unavailable', 'provider_unavailable'])
 
 export function answerRefusals(app: FastifyInstance, log: RefusalLog): void {
+  app.decorateRequest('refusal')
   app.setErrorHandler((error, request, reply) => {
     const refusal = refusalOf(error, request)
     if (refusal.status >= 500) log.failed(request, error, refusal)
@@ -49,6 +57,7 @@ export function answerRefusals(app: FastifyInstance, log: RefusalLog): void {
 }
 
 export function sendRefusal(request: FastifyRequest, reply: FastifyReply, refusal: Refusal): void {
+  request.refusal = refusal
   reply.code(refusal.status).headers(refusal.headers ?? {})
   if (isUnder(placeOf(request), '/api') && refusal.status !== 204) reply.header('guiche-error', refusal.code)
   if (refusal.status === 204) void reply.send()

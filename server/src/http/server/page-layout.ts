@@ -9,12 +9,14 @@ export type Page = {
   language: Language
   title: string
   main: Html
-  /** Added to the style of all pages. One of our constants. */
+  /** Added to the style of all pages. One of our constants, or made of numbers alone. */
   style?: string
   /** One of our constants, never built from values. */
   script?: string
   /** True if the page has a form. */
   isForm?: boolean
+  /** Pages of this service may show it in a frame. */
+  isFramed?: boolean
   head?: Html
 }
 
@@ -31,9 +33,11 @@ export function pageHeaders(page: Page): Record<string, string> {
       'style-src': sourceHash(styleOf(page)),
       'img-src': "'self'",
       ...(page.isForm ? { 'form-action': "'self'" } : {}),
+      ...(page.isFramed ? { 'frame-ancestors': "'self'" } : {}),
       ...(page.script === undefined ? {} : { 'script-src': sourceHash(page.script), 'connect-src': "'self'" }),
     }),
     'content-language': page.language,
+    ...(page.isFramed ? { 'x-frame-options': 'SAMEORIGIN' } : {}),
   }
 }
 

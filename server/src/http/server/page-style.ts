@@ -69,18 +69,23 @@ h1 { margin: 0; font-size: 1.375rem; font-weight: 650; line-height: 1.3; }
   border: 1px solid var(--line);
 }
 .qr svg { display: block; }
+.code { display: flex; flex-direction: column; margin-top: 1rem; }
+.small { font-size: 0.875rem; }
+.contact { margin-bottom: 0.4rem; }
 label { display: block; margin-bottom: 0.3rem; font-size: 0.9375rem; font-weight: 600; }
 input {
   display: block; width: 100%; height: 2.75rem; padding: 0 0.75rem; border: 1px solid var(--line);
   border-radius: 0.6rem; background: var(--ground); color: var(--ink);
   font: 0.8125rem/1.4 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; text-overflow: ellipsis;
 }
-button {
+button, .go {
   width: 100%; min-height: 3rem; margin-top: 0.6rem; padding: 0.7rem 1rem; border: 2px solid var(--accent);
   border-radius: 0.6rem; background: var(--accent); color: var(--on-accent); font: inherit; font-weight: 650;
   line-height: 1.3; cursor: pointer;
 }
-button:hover { filter: brightness(1.07); }
+.go { display: block; margin-top: 1.25rem; text-align: center; text-decoration: none; overflow-wrap: anywhere; }
+a.go { color: var(--on-accent); }
+button:hover, .go:hover { filter: brightness(1.07); }
 button.done { background: var(--good-ground); color: var(--good); }
 button.done::before { content: "\\2713\\a0"; }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
@@ -112,22 +117,23 @@ pre {
 }
 @media (min-width: 40rem) {
   main { padding-top: 3rem; }
+  .qr { order: -1; }
 }
 @media (min-width: 52rem) {
   main.pay { max-width: 50rem; }
   .card.PENDING { display: grid; grid-template: auto auto 1fr / 1fr 18rem; column-gap: 2.5rem; padding: 1.75rem; }
   .PENDING .state { grid-column: 1 / 3; margin: -1.75rem -1.75rem 1.75rem; padding: 0.9rem 1.75rem; }
-  .PENDING .code { grid-area: 2 / 2 / 4 / 3; }
+  .PENDING .code { grid-area: 2 / 2 / 4 / 3; margin: 0; }
   .PENDING .qr { margin-top: 0; width: 100%; }
   .PENDING .bank { grid-column: 1 / 3; }
 }
 @media print {
   :root { color-scheme: light; --ground: #fff; }
   .card { box-shadow: none; break-inside: avoid; }
-  .scripted .js, input, nav, .bank { display: none; }
+  .scripted .js, input, nav, .bank, .go { display: none; }
   .paper { display: block; margin: 0; font: 0.75rem ui-monospace, monospace; overflow-wrap: anywhere; }
 }
 `
 
 /** Without the line breaks and spaces of the source. */
-export const PAGE_STYLE = STYLE.replaceAll(/\s*\n\s*|(?<=[{;]) | (?=\})/g, '')
+export const PAGE_STYLE = STYLE.replaceAll(/\s*\n\s*|(?<=[{;:,]) | (?=[{}])/g, '')

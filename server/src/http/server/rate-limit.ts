@@ -55,8 +55,25 @@ export function makeKeyLimiter(
   }
 }
 
+// A person presses a button a few times, and a script of theirs runs after a repair.
+const BY_HAND: Rate = { perSecond: 20 / 60, burst: 20 }
+
+/** What an account starts by hand, and what makes us send: retries, and samples of events. */
+export function makeByHandLimiter(ctx: Context): SharedLimiter {
+  return makeSharedLimiter(ctx, 'by_hand', BY_HAND)
+}
+
+export async function refuseTooMany(limiter: SharedLimiter, subject: string): Promise<void> {
+  const admission = await limiter(subject)
+  if (admission && !admission.isAdmitted) throw tooMany(admission.retryAfterSeconds)
+}
+
+export function tooMany(retryAfterSeconds: number): Fault {
+  return new Fault('rate_limited', 'Too many requests', { retryAfterSeconds })
+}
+
 /** As makeRateLimiter(), for all processes together. */
-function makeSharedLimiter(ctx: Context, kind: 'key' | 'account', rate: Rate): SharedLimiter {
+function makeSharedLimiter(ctx: Context, kind: 'key' | 'account' | 'by_hand', rate: Rate): SharedLimiter {
   if (rate.perSecond === 0) return async () => undefined
   const buckets = boundedMap<SharedBucket>(MAX_BUCKETS)
   const admit = makeAdmit(rate, kind === 'key' ? 'default' : kind)
@@ -111,7 +128,7 @@ export function makePublicLimit(ctx: Context): (app: FastifyInstance) => void {
       const admission = limiter(networkOf(addressOf(request)), ctx.now())
       if (!admission || admission.isAdmitted) return
       reply.headers(admission.headers)
-      throw new Fault('rate_limited', 'Too many requests', { retryAfterSeconds: admission.retryAfterSeconds })
+      throw tooMany(admission.retryAfterSeconds)
     })
   }
 }
@@ -183,6 +200,17 @@ export function networkOf(address: string): string {
   if (isIP(plain) !== 6) return plain
   const network = groupsOf(plain).slice(0, 4)
   return `${network.map((group) => group.toString(16)).join(':')}::/64`
+}
+
+/** Tells where a request came from, and not who sent it: a /24 or a /48. */
+export function regionOf(address: string): string {
+  const plain = plainAddress(address) ?? address
+  if (isIP(plain) === 4) return plain.replace(/\d+$/, '0/24')
+  if (isIP(plain) !== 6) return plain
+  return `${groupsOf(plain)
+    .slice(0, 3)
+    .map((group) => group.toString(16))
+    .join(':')}::/48`
 }
 
 function withoutPort(text: string): string {

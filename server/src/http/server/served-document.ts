@@ -36,7 +36,7 @@ async function formsOf({ headers, text }: ServedDocument): Promise<Forms> {
   const etag = `W/"${createHash('sha256').update(identity).digest('base64url').slice(0, 22)}"`
   return {
     bodies: { br, gzip: gzipped, identity },
-    headers: { ...headers, etag, 'cache-control': 'no-cache', vary: 'accept-encoding' },
+    headers: { vary: 'accept-encoding', 'cache-control': 'no-cache', ...headers, etag },
   }
 }
 

@@ -56,6 +56,7 @@ export function makeLimits(options: {
 }) {
   const { name, callsPerSecond, timings, now, log } = options
   let lastError: string | null = null
+  let lastErrorAt: Date | null = null
   let lastSuccessAt: Date | null = null
   let isKnownDown = false
   const outage = makeCollapsedLog(
@@ -91,6 +92,7 @@ export function makeLimits(options: {
     },
     failed(operation: string, text: string) {
       lastError = `${operation}: ${text}`
+      lastErrorAt = now()
       outage.failed(text, { operation, text })
     },
     /** Returns the reason. */
@@ -100,7 +102,7 @@ export function makeLimits(options: {
     },
     /** Without a rate limit nothing else reads the breaker of others. */
     askOthers: () => bucket.ask(),
-    health: (): ProviderHealth => ({ breaker: breaker.state(), lastError, lastSuccessAt }),
+    health: (): ProviderHealth => ({ breaker: breaker.state(), lastError, lastErrorAt, lastSuccessAt }),
   }
 }
 

@@ -1,4 +1,5 @@
-import { translations } from '../../base/language.ts'
+import type { ReactNode } from 'react'
+import { translations, useLanguage } from '../../base/language.ts'
 import { buttonClass } from '../../ui/button.tsx'
 import { ExternalIcon } from '../../ui/icons.tsx'
 import { Page } from '../../ui/page.tsx'
@@ -10,6 +11,7 @@ import { WebhookGuide } from './webhook-guide.tsx'
 const useTexts = translations({
   title: ['Documentação', 'Docs'],
   text: ['Do primeiro depósito à conferência dos webhooks.', 'From your first deposit to verified webhooks.'],
+  more: ['Guia completo', 'Full guide'],
   reference: ['Referência da API', 'API reference'],
   start: ['Primeiros passos', 'Quickstart'],
   webhooks: ['Webhooks', 'Webhooks'],
@@ -18,15 +20,16 @@ const useTexts = translations({
 
 export function GuidePage() {
   const t = useTexts()
+  const language = useLanguage()
   return (
     <Page
       title={t.title}
       text={t.text}
       actions={
-        <a href="/docs" target="_blank" rel="noreferrer" className={buttonClass({ size: 'small' })}>
-          {t.reference}
-          <ExternalIcon className="size-4" />
-        </a>
+        <>
+          <PublicPage address={`/docs?lang=${language}`}>{t.more}</PublicPage>
+          <PublicPage address="/docs/reference">{t.reference}</PublicPage>
+        </>
       }
     >
       <Tabs
@@ -38,5 +41,14 @@ export function GuidePage() {
         ]}
       />
     </Page>
+  )
+}
+
+function PublicPage({ address, children }: { address: string; children: ReactNode }) {
+  return (
+    <a href={address} target="_blank" rel="noreferrer" className={buttonClass({ size: 'small' })}>
+      {children}
+      <ExternalIcon className="size-4" />
+    </a>
   )
 }

@@ -49,6 +49,7 @@ const useTexts = translations({
     'Para cada webhook, você escolhe o que mais ele recebe. Para creditar pedidos basta `DEPOSIT_ASSET_SUCCESS`. Para avisar o cliente quando o valor veio errado, escolha também `DEPOSIT_HELD` e `DEPOSIT_RELEASED`; para liberar o estoque, `DEPOSIT_EXPIRED` e `DEPOSIT_CANCELED`.',
     'For each webhook, you choose what else it gets. To credit orders, `DEPOSIT_ASSET_SUCCESS` is enough. To tell a customer that the amount was wrong, also choose `DEPOSIT_HELD` and `DEPOSIT_RELEASED`; to release stock, `DEPOSIT_EXPIRED` and `DEPOSIT_CANCELED`.',
   ],
+  catalogue: ['Ver todos os eventos e enviar exemplos', 'View all events and send examples'],
   unknown: [
     'Novos eventos podem surgir: responda 2xx aos que não conhece.',
     'New events may be added: respond 2xx to those you don’t know.',
@@ -105,6 +106,11 @@ export function WebhookGuide() {
             ))}
           </dl>
           <p className="pt-2 text-soft">{t.unknown}</p>
+          {me.kind === 'account' && (
+            <Link to="/developers/$" params={{ _splat: 'events' }} className="link">
+              {t.catalogue}
+            </Link>
+          )}
         </div>
       </Card>
     </div>

@@ -105,7 +105,7 @@ function Item({ attention: { kind, subjectId, name, at, value } }: { attention: 
   return (
     <li>
       <Link
-        to={isHeld ? `${to}/${subjectId}` : to}
+        to={isHeld || kind === 'webhook_failing' || kind === 'webhook_disabled' ? `${to}/${subjectId}` : to}
         className="flex min-h-14 items-center gap-3.5 px-5 py-2.5 -outline-offset-2 hover:bg-hover"
       >
         <span className={`flex size-9 shrink-0 items-center justify-center rounded-full ${TONES[tone]}`}>

@@ -68,6 +68,7 @@ export function PayoutsPage() {
         <DialogButton
           icon={PlusIcon}
           kind="primary"
+          opensBy="new"
           dialog={(onClose) => <AskDialog available={balance.data?.available ?? 0} onClose={onClose} />}
         >
           {t.ask}

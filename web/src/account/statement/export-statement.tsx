@@ -29,6 +29,7 @@ export function ExportStatement({ from, to }: { from: string; to: string }) {
   const t = useTexts()
   return (
     <Menu
+      opensBy="export"
       trigger={<Button icon={DownloadIcon}>{t.label}</Button>}
       items={FORMS.map((format) => ({
         label: (

@@ -2,6 +2,8 @@ import { get } from '../../base/api.ts'
 import { timeZoneText } from '../../base/dates.ts'
 import { useFormat } from '../../base/format.ts'
 import { translations } from '../../base/language.ts'
+import { chosenPeriod } from '../../ui/data/periods.ts'
+import { useFilters } from '../../base/queries.ts'
 import { useMe } from '../../base/session.ts'
 import type { Statement, StatementLine } from '../../contract/types.ts'
 import { Button } from '../../ui/button.tsx'
@@ -10,7 +12,6 @@ import { PrintIcon } from '../../ui/icons.tsx'
 import { Notice } from '../../ui/notice.tsx'
 import { Card, Page, Skeleton } from '../../ui/page.tsx'
 import { useQuery } from '@tanstack/react-query'
-import { useChosenPeriod } from './chosen-period.ts'
 import { useLineTitle, useNote } from './line.tsx'
 import { Summary, useColumnTexts } from './summary.tsx'
 
@@ -56,7 +57,7 @@ export function PrintPage() {
   const t = useTexts()
   const me = useMe()
   const { language, day, count } = useFormat()
-  const { from, to } = useChosenPeriod()
+  const { from, to } = chosenPeriod(useFilters(['period', 'from', 'to']), 'month')
   const query = useQuery({ queryKey: ['print', from, to], queryFn: ({ signal }) => readAll(from, to, signal) })
   const printed = query.data
   return (

@@ -2,18 +2,18 @@ import { Link } from '@tanstack/react-router'
 import { keepPreviousData } from '@tanstack/react-query'
 import { useFormat } from '../../base/format.ts'
 import { translations } from '../../base/language.ts'
-import { useCursorList, useGet } from '../../base/queries.ts'
+import { chosenPeriod } from '../../ui/data/periods.ts'
+import { useCursorList, useFilters, useGet } from '../../base/queries.ts'
 import type { Statement, StatementLine } from '../../contract/types.ts'
 import { ButtonLink } from '../../ui/button.tsx'
-import { DateRangeFilter, TimeZone } from '../../ui/data/filter-bar.tsx'
+import { FilterBar } from '../../ui/data/filter-bar.tsx'
+import { amountsOf } from '../../ui/data/filter-controls.tsx'
 import { CardLines, Table, type Column } from '../../ui/data/table.tsx'
 import { DateTime, Money } from '../../ui/data/values.tsx'
 import { PrintIcon, StatementIcon } from '../../ui/icons.tsx'
 import { Card, Empty, Figure, Page, Skeleton } from '../../ui/page.tsx'
-import { useChosenPeriod, usePeriodTexts } from './chosen-period.ts'
 import { ExportStatement } from './export-statement.tsx'
 import { LineTitle, Net, useNote } from './line.tsx'
-import { PERIODS, type Period } from './periods.ts'
 import { Summary, useColumnTexts } from './summary.tsx'
 
 const useTexts = translations({
@@ -25,7 +25,6 @@ const useTexts = translations({
   available: ['Disponível agora', 'Available now'],
   reserved: (money: string) => [`${money} reservados para repasses`, `${money} reserved for payouts`],
   payouts: ['Ver repasses', 'View payouts'],
-  period: ['Período', 'Period'],
   print: ['Imprimir', 'Print'],
   emptyTitle: ['Nenhum lançamento neste período', 'No entries in this period'],
   emptyText: [
@@ -41,8 +40,11 @@ const PATH = '/statement'
 
 export function StatementPage() {
   const t = useTexts()
-  const { period, from, to, choose, filters } = useChosenPeriod()
-  const query = { from, to, limit: PAGE_ROWS }
+  const filters = useFilters(['period', 'from', 'to', 'minValue', 'maxValue'])
+  const { minValue, maxValue } = amountsOf(filters.values)
+  const chosen = chosenPeriod(filters, 'month')
+  const { period, from, to } = chosen
+  const query = { from, to, minValue, maxValue, limit: PAGE_ROWS }
   const list = useCursorList<StatementLine>({ path: PATH, query, field: 'lines', refetchIntervalMs: REFRESH_MS })
   // The first page of the list, which alone has balances and totals.
   const summary = useGet<Statement>(['list', PATH, query, null], PATH, {
@@ -65,16 +67,10 @@ export function StatementPage() {
     >
       <CurrentBalance />
       <Card isFlush>
-        <div className="flex flex-wrap items-center gap-x-4 gap-y-3 px-5 py-4">
-          <PeriodChoice value={period} onChange={choose} />
-          {period === 'own' && (
-            <div className="flex flex-wrap gap-2 max-sm:w-full max-sm:flex-col">
-              <DateRangeFilter filters={filters} />
-            </div>
-          )}
-          <TimeZone />
-        </div>
-        {summary.data?.openingBalance !== undefined && <Summary statement={summary.data} />}
+        <FilterBar filters={filters} period={chosen} />
+        {summary.data?.openingBalance !== undefined && (
+          <Summary statement={summary.data} isPart={minValue !== '' || maxValue !== ''} />
+        )}
       </Card>
       <Card isFlush>
         <Table
@@ -134,26 +130,6 @@ function CurrentBalance() {
         </Link>
       </div>
     </Card>
-  )
-}
-
-function PeriodChoice({ value, onChange }: { value: Period; onChange: (value: Period) => void }) {
-  const t = useTexts()
-  const names = usePeriodTexts()
-  return (
-    <div role="group" aria-label={t.period} className="-mx-3 flex flex-wrap gap-1">
-      {PERIODS.map((period) => (
-        <button
-          key={period}
-          type="button"
-          aria-pressed={period === value}
-          onClick={() => onChange(period)}
-          className="min-h-10 shrink-0 rounded-lg px-3 text-sm font-semibold text-soft -outline-offset-2 hover:bg-hover aria-pressed:bg-good-ground aria-pressed:text-good"
-        >
-          {names[period]}
-        </button>
-      ))}
-    </div>
   )
 }
 

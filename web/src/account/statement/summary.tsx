@@ -22,8 +22,11 @@ const useTexts = translations({
 
 const NARROW = 'max-sm:hidden'
 
-/** From the opening to the closing balance, by kinds of lines. */
-export function Summary({ statement }: { statement: Statement }) {
+/**
+ * From the opening to the closing balance, by kinds of lines. A part of the lines does not lead from one to the other,
+ * so it has only totals.
+ */
+export function Summary({ statement, isPart = false }: { statement: Statement; isPart?: boolean }) {
   const t = useTexts()
   const columns = useColumnTexts()
   const { count } = useFormat()
@@ -50,7 +53,7 @@ export function Summary({ statement }: { statement: Statement }) {
         </tr>
       </thead>
       <tbody className="divide-y divide-line border-y border-line">
-        <Balance label={t.opening} cents={openingBalance} />
+        {!isPart && <Balance label={t.opening} cents={openingBalance} />}
         {totals.map(({ kind, ...sums }) => (
           <tr key={kind}>
             <th scope="row" className="font-normal">
@@ -68,7 +71,7 @@ export function Summary({ statement }: { statement: Statement }) {
             </td>
           </tr>
         ))}
-        <Balance label={t.closing} cents={closingBalance} />
+        {!isPart && <Balance label={t.closing} cents={closingBalance} />}
       </tbody>
     </table>
   )

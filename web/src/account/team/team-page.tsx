@@ -72,7 +72,12 @@ export function TeamPage() {
       text={t.text}
       actions={
         may('members:write') && (
-          <DialogButton icon={PlusIcon} kind="primary" dialog={(onClose) => <InviteDialog onClose={onClose} />}>
+          <DialogButton
+            icon={PlusIcon}
+            kind="primary"
+            opensBy="new"
+            dialog={(onClose) => <InviteDialog onClose={onClose} />}
+          >
             {t.invite}
           </DialogButton>
         )

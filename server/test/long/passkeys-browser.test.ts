@@ -1,16 +1,16 @@
 import type { CDPSession, Page } from 'playwright-core'
 import { expect, test } from 'vitest'
-import { freePort } from '../../scripts/free-port.mjs'
-import { demandSecondFactor } from '../src/domain/accounts/members.ts'
-import { query } from '../src/db/tx.ts'
-import { enter, expectAccessible, useChromium, visit } from './chromium.ts'
-import { world, type World } from './world.ts'
+import { freePort } from '../../../scripts/free-port.mjs'
+import { demandSecondFactor } from '../../src/domain/accounts/members.ts'
+import { query } from '../../src/db/tx.ts'
+import { enter, expectAccessible, useChromium, visit } from '../chromium.ts'
+import { world, type World } from '../world.ts'
 
 // Passkeys with a real browser and an authenticator that the browser emulates: the bytes that are signed are genuine.
 
 useChromium()
 
-// Saves pictures for people: `PICTURES=/tmp/pages npx vitest run test/passkeys-browser.test.ts`.
+// Saves pictures for people: `PICTURES=/tmp/pages npx vitest run test/long/passkeys-browser.test.ts`.
 const PICTURES = process.env['PICTURES']
 
 test('a passkey is added in the settings, signs in alone as both factors, and is removed', async () => {

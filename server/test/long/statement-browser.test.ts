@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { enter, expectAccessible, overflowPx, serve, useChromium, visit } from './chromium.ts'
-import { completedCharge, refund } from './refund-steps.ts'
-import { get } from './requests.ts'
+import { enter, expectAccessible, overflowPx, serve, useChromium, visit } from '../chromium.ts'
+import { completedCharge, refund } from '../refund-steps.ts'
+import { get } from '../requests.ts'
+import { until } from '../world.ts'
 
 useChromium()
 
@@ -37,9 +38,9 @@ test('a statement tells opening and closing balance, totals and lines of a perio
   await page.getByRole('cell', { name: 'pedido-7 · Ingresso de sábado' }).first().waitFor()
   await page.getByText('(GMT-3)').waitFor()
   if (PICTURES) await page.screenshot({ path: join(PICTURES, 'statement-filled.png'), fullPage: true })
-  await page.getByRole('button', { name: 'Mês passado' }).click()
+  await page.getByLabel('Período').selectOption('Mês passado')
   await page.getByText('Nenhum lançamento neste período').waitFor()
-  await page.getByRole('button', { name: 'Tudo' }).click()
+  await page.getByLabel('Período').selectOption('Todo o período')
 
   await page.getByRole('link', { name: 'Imprimir' }).click()
   const lines = page.getByRole('table', { name: 'Lançamentos' })
@@ -75,13 +76,38 @@ test('a period is exported in the form that was chosen, and the menu says what e
   expect(readFileSync(await file.path(), 'latin1').match(/<STMTTRN>/g)).toHaveLength(32)
 })
 
-test('the zone of the account is chosen in the settings, and named on every list', async () => {
+test('a statement of an amount has its lines and their totals, and no balances that they do not lead to', async () => {
+  const { page, errors } = await signedIn('en')
+  await page.setViewportSize({ width: 360, height: 740 })
+  await page.goto('/statement')
+  const totals = page.getByRole('table', { name: 'Totals of the period' })
+  await totals.getByRole('row', { name: /^Opening balance/ }).waitFor()
+  expect(await page.getByRole('list', { name: 'Active filters' }).textContent()).toBe('This month')
+  await page.getByRole('button', { name: 'Filters', exact: true }).click()
+  const sheet = page.getByRole('dialog', { name: 'Filters' })
+  await sheet.getByLabel('Amount from').fill('40')
+  await sheet.getByLabel('Amount to').fill('100,00')
+  await page.waitForURL(/minValue=4000&maxValue=10000/)
+  await sheet.getByRole('button', { name: 'Show results' }).click()
+  await page.getByRole('button', { name: 'Filters (1)' }).waitFor()
+  await until('the two', async () => (await page.locator('tbody[role=rowgroup] tr').count()) === 2)
+  await totals.getByRole('row', { name: /^Refund/ }).waitFor()
+  expect(await totals.getByRole('row', { name: /balance/ }).count()).toBe(0)
+  expect(await overflowPx(page)).toBe(0)
+  await expectAccessible(page, 'a statement of amounts')
+  if (PICTURES) await page.screenshot({ path: join(PICTURES, 'statement-amounts.png'), fullPage: true })
+  await page.getByRole('button', { name: 'Remove the filter: From R$40.00 to R$100.00' }).click()
+  await totals.getByRole('row', { name: /^Closing balance/ }).waitFor()
+  expect(errors).toEqual([])
+})
+
+test('the zone of the account is chosen under My shop, and named on every list', async () => {
   const { page } = await signedIn('en')
-  await page.goto('/settings')
+  await page.goto('/shop')
   await page.getByLabel('Time zone').selectOption('America/Manaus')
-  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByRole('button', { name: 'Save' }).last().click()
   await page.getByText('Time zone changed.').waitFor()
-  await expectAccessible(page, 'the settings')
+  await expectAccessible(page, 'the shop')
   await page.getByRole('link', { name: 'Statement' }).click()
   await page.getByRole('heading', { name: 'Statement', exact: true }).waitFor()
   if (PICTURES) await page.screenshot({ path: join(PICTURES, 'statement-zone.png') })

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { queryDeposit } from '../src/domain/deposits/query-deposit.ts'
-import { makeNumberingMemory, numberPending } from '../src/domain/history/number-pending.ts'
-import { tell } from '../src/workers/tell.ts'
-import { enter, expectAccessible, serve, signIn, useChromium, visit } from './chromium.ts'
-import { makeOperator } from './operators-client.ts'
-import type { World } from './world.ts'
+import { queryDeposit } from '../../src/domain/deposits/query-deposit.ts'
+import { makeNumberingMemory, numberPending } from '../../src/domain/history/number-pending.ts'
+import { mail, tell } from '../../src/workers/tell.ts'
+import { enter, expectAccessible, serve, signIn, useChromium, visit } from '../chromium.ts'
+import { makeOperator } from '../operators-client.ts'
+import type { World } from '../world.ts'
 
 // The bell, the page of notices, and what comes by e-mail.
 
@@ -22,7 +22,7 @@ test('held money rings the bell of the shop and of the operator, until they have
   const { page: shop, errors } = await visit({ locale: 'pt-BR' })
   await enter(shop, await w.session(account))
   await shop.goto(`${url}/`)
-  await shop.getByRole('link', { name: 'Avisos: 1 não lidos' }).click()
+  await shop.getByRole('link', { name: 'Avisos: 1 não lido' }).click()
   await shop.getByRole('link', { name: /Chegaram R\$ 90,00 para o depósito/ }).waitFor()
   await expectAccessible(shop, 'notices')
   await shop.getByRole('link', { name: 'Avisos', exact: true }).waitFor()
@@ -54,8 +54,22 @@ test('what a person switches off stays off, and e-mails come in the language of 
   await tell(w.ctx)
   await underpaid(w, account)
   w.clock.advance(11_000)
-  await tell(w.ctx)
+  await mail(w.ctx)
   expect(w.letters.map(({ subject }) => subject)).toEqual(['guiche: Payments under review'])
+  await page.getByLabel('Language of e-mails').selectOption('Português')
+  await page.getByText('Notices saved.').waitFor()
+  await page.reload()
+  expect(await page.getByLabel('Language of e-mails').inputValue()).toBe('pt-BR')
+  await underpaid(w, account)
+  w.clock.advance(60 * 60_000)
+  await mail(w.ctx)
+  expect(w.letters.map(({ subject }) => subject).slice(1)).toEqual(['guiche: Pagamentos em análise'])
+
+  for (const colorScheme of ['light', 'dark'] as const) {
+    const { page: mailbox } = await visit({ colorScheme, viewport: { width: 390, height: 844 } })
+    await mailbox.setContent(w.letters[1]!.html)
+    await expectAccessible(mailbox, `an e-mail with a notice, ${colorScheme}`)
+  }
   expect(errors).toEqual([])
 })
 

@@ -1,8 +1,8 @@
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
-import { cancelDeposit } from '../src/domain/deposits/query-deposit.ts'
-import { enter, expectAccessible, serve, useChromium, visit } from './chromium.ts'
-import { until, type TestAccount, type World } from './world.ts'
+import { cancelDeposit } from '../../src/domain/deposits/query-deposit.ts'
+import { enter, expectAccessible, serve, useChromium, visit } from '../chromium.ts'
+import { until, type TestAccount, type World } from '../world.ts'
 
 useChromium()
 
@@ -139,6 +139,10 @@ test('a new deposit says how long it is valid unless another time is chosen', as
     '1 hour',
     '6 hours',
     '24 hours',
+    '3 days',
+    '7 days',
+    '15 days',
+    '30 days',
   ])
 })
 
@@ -183,7 +187,7 @@ test('on a phone the filters are in a sheet, and a row has two lines and a short
   const sheet = page.getByRole('dialog', { name: 'Filters' })
   await sheet.getByLabel('All statuses').selectOption('Canceled')
   const answered = page.waitForResponse(/\/deposits\?.*from=/)
-  await sheet.getByLabel('From').fill('2026-03-02')
+  await sheet.getByLabel('Period').selectOption('Today')
   await answered
   // The rows behind the sheet are dimmed until the new ones have loaded.
   const isStill = '!document.querySelector("[aria-busy=true]") && document.getAnimations().length === 0'
@@ -193,6 +197,32 @@ test('on a phone the filters are in a sheet, and a row has two lines and a short
   await page.getByRole('button', { name: 'Filters (2)' }).waitFor()
   await until('what was asked for', async () => (await page.locator('tbody tr').count()) === 1)
   await page.getByText('kept').first().waitFor()
+
+  // What is active is told below, and can be taken away there.
+  expect(await page.getByRole('list', { name: 'Active filters' }).getByRole('listitem').allTextContents()).toEqual([
+    'Canceled',
+    'Today',
+  ])
+  await page.getByRole('button', { name: 'Remove the filter: Canceled' }).click()
+  await until('both', async () => (await page.locator('tbody tr').count()) === 2)
+  await page.getByRole('button', { name: 'Filters (1)' }).waitFor()
+})
+
+test('a period is chosen by its name, which the URL keeps, or by days, which begin with those that are shown', async () => {
+  const { w, account, page } = await signedIn()
+  await w.deposit(account, { externalId: 'earlier' })
+  w.clock.advance(24 * 3_600_000)
+  await page.clock.setSystemTime(w.clock.now())
+  await w.deposit(account, { externalId: 'later' })
+  await page.goto('/deposits?period=yesterday')
+  await page.getByText('earlier').last().waitFor()
+  expect(await page.locator('tbody tr').count()).toBe(1)
+  await page.getByLabel('Period').selectOption('Choose days')
+  expect(await page.getByLabel('From').inputValue()).toBe('2026-03-02')
+  await page.getByLabel('To', { exact: true }).fill('2026-03-03')
+  await page.getByText('later').last().waitFor()
+  await page.getByRole('button', { name: 'Clear' }).click()
+  expect(new URL(page.url()).search).toBe('')
 })
 
 async function signedIn(

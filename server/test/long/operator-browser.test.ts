@@ -1,14 +1,14 @@
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
-import { query } from '../src/db/tx.ts'
-import { listExceptions } from '../src/domain/refunds/exceptions.ts'
-import { resolveException } from '../src/domain/refunds/resolve-exception.ts'
-import { runDueRefunds } from '../src/workers/refund.ts'
-import { enter, serve, useChromium, visit } from './chromium.ts'
-import { makeOperator } from './operators-client.ts'
-import { holdings, OPERATOR, settleAll, strayPayment, untilMade } from './refund-steps.ts'
-import { PASSWORD } from './sign-in-client.ts'
-import { type TestAccount, type World } from './world.ts'
+import { query } from '../../src/db/tx.ts'
+import { listExceptions } from '../../src/domain/refunds/exceptions.ts'
+import { resolveException } from '../../src/domain/refunds/resolve-exception.ts'
+import { runDueRefunds } from '../../src/workers/refund.ts'
+import { enter, serve, useChromium, visit } from '../chromium.ts'
+import { makeOperator } from '../operators-client.ts'
+import { holdings, OPERATOR, settleAll, strayPayment, untilMade } from '../refund-steps.ts'
+import { PASSWORD } from '../sign-in-client.ts'
+import { type TestAccount, type World } from '../world.ts'
 
 // The operator's console in a browser: what it says about money is what the ledger says, before and after.
 

@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest'
-import { enter, expectAccessible, overflowPx, serve, signIn, useChromium, visit } from './chromium.ts'
-import { join } from './members-client.ts'
-import { PASSWORD } from './sign-in-client.ts'
-import { until } from './world.ts'
+import { enter, expectAccessible, overflowPx, serve, signIn, useChromium, visit } from '../chromium.ts'
+import { join } from '../members-client.ts'
+import { PASSWORD } from '../sign-in-client.ts'
+import { until } from '../world.ts'
 
 // People who work in one account, in a browser: from the invitation to what each role shows.
 
 useChromium()
 
-// Saves pictures for people: `PICTURES=/tmp/pages npx vitest run test/members-browser.test.ts`.
+// Saves pictures for people: `PICTURES=/tmp/pages npx vitest run test/long/members-browser.test.ts`.
 const PICTURES = process.env['PICTURES']
 
 test('an invited cashier signs up by the link, and sees the counter and nothing of the rest', async () => {

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import { payPayout, requestPayout } from '../src/domain/payouts/payouts.ts'
-import { enter, expectAccessible, overflowPx, serve, useChromium, visit } from './chromium.ts'
-import { makeOperator } from './operators-client.ts'
-import { completedCharge, holdings, OPERATOR } from './refund-steps.ts'
-import type { TestAccount, World } from './world.ts'
+import { payPayout, requestPayout } from '../../src/domain/payouts/payouts.ts'
+import { enter, expectAccessible, overflowPx, serve, useChromium, visit } from '../chromium.ts'
+import { makeOperator } from '../operators-client.ts'
+import { completedCharge, holdings, OPERATOR } from '../refund-steps.ts'
+import type { TestAccount, World } from '../world.ts'
 
 // Payouts in a browser: what account holder and operator read about money is what the ledger says.
 

@@ -1,14 +1,14 @@
 import type { Page } from 'playwright-core'
 import { expect, onTestFinished, test } from 'vitest'
-import { queryDeposit } from '../src/domain/deposits/query-deposit.ts'
-import { isWellFormedKey } from '../src/domain/accounts/callers.ts'
-import { startDeliverWorker } from '../src/workers/deliver.ts'
-import { startNumberWorker } from '../src/workers/number.ts'
-import { enter, expectAccessible, overflowPx, serve, useChromium, visit } from './chromium.ts'
-import { startReceiver } from './receiver.ts'
-import { bearer } from './requests.ts'
-import { holds } from './webhooks-client.ts'
-import { until, type World } from './world.ts'
+import { queryDeposit } from '../../src/domain/deposits/query-deposit.ts'
+import { isWellFormedKey } from '../../src/domain/accounts/callers.ts'
+import { startDeliverWorker } from '../../src/workers/deliver.ts'
+import { startNumberWorker } from '../../src/workers/number.ts'
+import { enter, expectAccessible, overflowPx, serve, useChromium, visit } from '../chromium.ts'
+import { startReceiver } from '../receiver.ts'
+import { bearer } from '../requests.ts'
+import { holds } from '../webhooks-client.ts'
+import { until, type World } from '../world.ts'
 
 // These tests use the section "API and webhooks" as account holders do: in a browser, from signing in to an event that
 // arrived.

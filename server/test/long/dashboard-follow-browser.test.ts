@@ -1,11 +1,11 @@
 import type { Page } from 'playwright-core'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { freePort } from '../../scripts/free-port.mjs'
-import type { AppOptions } from '../src/http/app.ts'
-import { startNumberWorker } from '../src/workers/number.ts'
-import { enter, useChromium, visit } from './chromium.ts'
-import { appWith } from './requests.ts'
-import { until, world } from './world.ts'
+import { freePort } from '../../../scripts/free-port.mjs'
+import type { AppOptions } from '../../src/http/app.ts'
+import { startNumberWorker } from '../../src/workers/number.ts'
+import { enter, useChromium, visit } from '../chromium.ts'
+import { appWith } from '../requests.ts'
+import { until, world } from '../world.ts'
 
 // The dashboard follows the history of its account: pages change when something happened, and ask for nothing
 // meanwhile.
