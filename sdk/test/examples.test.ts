@@ -18,7 +18,11 @@ type Env = { GUICHE_URL: string; GUICHE_KEY: string }
 
 const example = (name: string) => fileURLToPath(new URL(`../examples/${name}`, import.meta.url))
 const EMBEDDED = new URL('../../server/dist/db/embedded/server.js', import.meta.url).href
-const isHere = (program: string) => spawnSync(program, ['--version']).status === 0
+const runs = (program: string, ...args: string[]) => spawnSync(program, args).status === 0
+const lacks = (program: string) => program !== '' && !runs(program, '--version')
+// Debian has the driver in a package of its own.
+const lacksDriver = (program: string) =>
+  program === 'php' && !runs('php', '-r', 'exit(extension_loaded("pdo_sqlite") ? 0 : 1);')
 
 const EXAMPLES = [
   { name: 'deposit.ts', program: '', start: importExample },
@@ -31,7 +35,7 @@ const { url, key, bankUrl } = inject('guiche')
 describe.each(EXAMPLES)('$name', ({ name, program, start }) => {
   test('creates one deposit although the first answer is lost, and sees it paid', async ({ skip }) => {
     // A machine without Python or PHP can still develop guiche.
-    skip(program !== '' && !isHere(program), `${program} is not installed`)
+    skip(lacks(program), `${program} is not installed`)
     const proxy = await startProxy(url)
     proxy.loseAnswers(1)
     const order = randomUUID()
@@ -49,7 +53,7 @@ describe.each(EXAMPLES)('$name', ({ name, program, start }) => {
 
   test('says which code it was refused with', async ({ skip }) => {
     // A machine without Python or PHP can still develop guiche.
-    skip(program !== '' && !isHere(program), `${program} is not installed`)
+    skip(lacks(program), `${program} is not installed`)
     const run = start({ program, name, order: 'order-1', env: { GUICHE_URL: url, GUICHE_KEY: 'gk_test_wrong' } })
     await run.ended
     expect(run.output()).toMatch(/^key_invalid: .*Invalid API key/)
@@ -66,7 +70,7 @@ const FOLLOWERS = [
 describe.each(FOLLOWERS)('$name', ({ name, program, start }) => {
   test('credits each deposit once, over a network that fails, and goes on after it was stopped', async ({ skip }) => {
     // A machine without Python or PHP can still develop guiche.
-    skip(program !== '' && !isHere(program), `${program} is not installed`)
+    skip(lacks(program) || lacksDriver(program), `${program} is not installed, or lacks pdo_sqlite`)
     const own = await createAccount(inject('guiche'), `${name}@example.com`)
     const guiche = makeGuiche({ url, key: own })
     const proxy = await startProxy(url)
