@@ -49,13 +49,13 @@ async function testAll() {
   return [tests, ...(await checking)].filter(({ code }) => code !== 0)
 }
 
+/** One after the other: browsers use the processors fully. */
 async function testLong() {
-  const long = runTests('long tests', named, { GUICHE_TEST_LONG: '1' })
-  const runs = named.length > 0 ? [long] : [long, testOnStock()]
-  return (await Promise.all(runs)).filter(({ code }) => code !== 0)
+  const runs = [await runTests('long tests', named, { GUICHE_TEST_LONG: '1' })]
+  if (named.length === 0) runs.push(await testOnStock())
+  return runs.filter(({ code }) => code !== 0)
 }
 
-/** Runs beside the long tests, which wait a lot. Its output is printed when it ends. */
 async function testOnStock() {
   const name = 'tests on Debian’s PostgreSQL'
   // The module imports the build, which exists by now.
@@ -65,16 +65,13 @@ async function testOnStock() {
     return { name, code: 0 }
   }
   const args = ['--project', 'server', ...SQL_TESTS]
-  const { output, ...ran } = await runTests(name, args, { GUICHE_TEST_POSTGRES: 'stock' }, { inherit: false })
-  process.stdout.write(`\n--- ${name} ---\n${output}`)
-  return ran
+  return runTests(name, args, { GUICHE_TEST_POSTGRES: 'stock' })
 }
 
-/** The output goes to the terminal at once, unless `inherit` is false. */
-async function runTests(name, args, settings = {}, { inherit = true } = {}) {
+async function runTests(name, args, settings = {}) {
   const env = { ...process.env, ...settings, ...(chromium && { CHROMIUM_PATH: chromium }) }
   const vitest = join(root, 'node_modules/vitest/vitest.mjs')
-  return { name, ...(await run([process.execPath, vitest, 'run', ...args], { env, inherit })) }
+  return { name, ...(await run([process.execPath, vitest, 'run', ...args], { env, inherit: true })) }
 }
 
 /** Types, lint, format, and code that nothing uses. */

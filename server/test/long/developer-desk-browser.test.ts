@@ -25,7 +25,7 @@ test('a receiver that was down is seen on its page, and is tried again at once w
   await tell(w, account, 3)
   await deliver(w)
   await page.goto(`${url}/developers/webhooks`)
-  await page.getByRole('link', { name: 'Loja' }).click()
+  await page.getByRole('main').getByRole('link', { name: 'Loja' }).click()
   await page.getByText('0 de 3 entregues').first().waitFor()
   await page.getByRole('img', { name: 'Tentativas por hora nas últimas 24 horas: 3, das quais 3 falharam.' }).waitFor()
   await page.getByText('Entregas aguardando').waitFor()
