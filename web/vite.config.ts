@@ -18,7 +18,7 @@ const SERVED_BY_GUICHE = [
 ]
 
 const config = defineConfig({
-  plugins: [react(), tailwindcss(), compressed()],
+  plugins: [react(), tailwindcss(), ofElement(), compressed()],
   // The server puts a fresh one in its place for each answer.
   html: { cspNonce: '__CSP_NONCE__' },
   build: {
@@ -58,6 +58,22 @@ export default defineConfig(({ command }) => {
   if (command === 'build') process.env['NODE_ENV'] = 'production'
   return config
 })
+
+/**
+ * The element is one file, which shops load from another origin. So it gets a copy of its own of what it shares with
+ * the dashboard; a module of both would be a file of its own.
+ */
+function ofElement(): Plugin {
+  return {
+    name: 'of-element',
+    enforce: 'pre',
+    async resolveId(source, importer = '') {
+      if (!importer.includes('/src/element/') || !source.startsWith('../')) return
+      const shared = await this.resolve(source, importer, { skipSelf: true })
+      return shared && `${shared.id}?element`
+    },
+  }
+}
 
 /** Smaller files fit into one packet anyway. */
 const WORTH_COMPRESSING_BYTES = 1400

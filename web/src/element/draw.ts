@@ -1,5 +1,5 @@
 import type { PaymentData, PaymentTexts } from '../contract/types.ts'
-import type { Answer } from './follow-payment.ts'
+import type { Answer } from '../deposits/follow-payment.ts'
 
 // Makes elements one by one: a page whose policy demands Trusted Types refuses markup, and a text stays a text.
 

@@ -1,6 +1,6 @@
 import type { PaymentData } from '../contract/types.ts'
 import { drawMessage, drawPayment, make, type Drawing } from './draw.ts'
-import { followPayment, type Answer, type Following } from './follow-payment.ts'
+import { followPayment, type Answer, type Following } from '../deposits/follow-payment.ts'
 import { languageOf, ownTexts } from './own-texts.ts'
 import { applyStyle } from './style.ts'
 
