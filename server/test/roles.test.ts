@@ -46,6 +46,7 @@ const MAY: Record<string, string> = {
   'GET /api/events/head': READERS,
   'GET /api/events/export': READERS,
   'GET /api/events/:eventId/receipt': READERS,
+  'GET /api/counter/takings': ALL,
   'GET /api/overview': READERS,
   'GET /api/open': READERS,
   'GET /api/keys': 'owner developer viewer',

@@ -49,6 +49,7 @@ import { orderRoutes } from './api/orders.ts'
 import { payoutRoutes } from './api/payouts.ts'
 import { refundRoutes } from './api/refunds.ts'
 import { shopRoutes } from './api/shop.ts'
+import { counterRoutes } from './dashboard/counter.ts'
 import { deliveryRoutes } from './dashboard/deliveries.ts'
 import { exportRoutes } from './dashboard/exports.ts'
 import { keyRoutes } from './dashboard/keys.ts'
@@ -195,6 +196,7 @@ function dashboardApi(scope: FastifyInstance, ctx: Context, { limitAccount, ...s
   searchRoutes(api, ctx)
   deliveryRoutes(api, ctx)
   requestRoutes(api, ctx)
+  counterRoutes(api, ctx)
   exportRoutes(api, ctx)
   timeZoneRoutes(api, ctx)
   shopSettingRoutes(api, ctx)

@@ -126,6 +126,37 @@ export type Overview = {
   latest: Deposit[]
   attention: Attention[]
 }
+export type CounterTotals = {
+  paid: number
+  paidValue: number
+  refunded: number
+  refundedValue: number
+  pending: number
+  pendingValue: number
+  expired: number
+  canceled: number
+}
+export type CounterDeposit = {
+  paymentLinkId: string
+  paymentLinkUrl: string
+  value: number
+  status: DepositStatus
+  createdAt: string
+  paidAt: string | null
+  refundedValue: number
+  heldValue: number
+  description: string | null
+  till: string
+}
+export type Takings = {
+  day: string
+  valueMin: number
+  valueMax: number
+  today: CounterTotals
+  shift: CounterTotals | null
+  deposits: CounterDeposit[]
+  isComplete: boolean
+}
 export type Key = {
   keyId: string
   name: string

@@ -70,13 +70,22 @@ export function listDeposits(core: Core, accountId: string | null, filter: Depos
 async function readPage(core: Core, accountId: string | null, filter: DepositFilter): Promise<DepositPage> {
   const rows = await readRows(core, accountId, filter)
   const { items, nextCursor } = page(rows, filter.limit, ({ id }) => id)
-  const deposits = await withGenuineCodes(core, items)
+  return { ...(await completed(core, items)), nextCursor }
+}
+
+/** Newest first. */
+export async function readDepositsById(core: Core, ids: string[]): Promise<Omit<DepositPage, 'nextCursor'>> {
+  return completed(core, await query<Row>(core.pool, BY_ID, [ids]))
+}
+
+async function completed(core: Core, rows: Row[]): Promise<Omit<DepositPage, 'nextCursor'>> {
+  const deposits = await withGenuineCodes(core, rows)
   const mayHold = deposits.filter((deposit) => deposit.mayHold)
   const held = await readHeld(
     core,
     mayHold.map(({ id }) => id),
   )
-  return { deposits, held, nextCursor }
+  return { deposits, held }
 }
 
 /** One row more than the limit, if there are so many. */

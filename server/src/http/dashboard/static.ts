@@ -24,6 +24,7 @@ const PAGES = [
   '/two-factor',
   '/deposits',
   '/deposits/*',
+  '/counter',
   '/developers',
   '/developers/*',
   '/statement',
@@ -82,6 +83,7 @@ function policy(nonce: string): string {
     'img-src': "'self' data:",
     'connect-src': "'self'",
     'font-src': "'self'",
+    'manifest-src': "'self'",
     // The preview of the payment page.
     'frame-src': "'self'",
   })
