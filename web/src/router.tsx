@@ -10,7 +10,7 @@ import {
 import type { ReactNode } from 'react'
 import { translations } from './base/language.ts'
 import { queryClient } from './base/queries.ts'
-import { homeOf, sessionQuery } from './base/session.ts'
+import { hasAny, homeOf, mayOpen, sessionQuery } from './base/session.ts'
 import type { Me } from './contract/types.ts'
 import { Shell, type NavEntry } from './shell.tsx'
 import { ButtonLink } from './ui/button.tsx'
@@ -53,11 +53,27 @@ const inside = createRoute({
   id: 'inside',
   component: () => <Shell navigation={navigation} />,
   beforeLoad: async ({ location }) => {
-    const { me } = await queryClient.ensureQueryData(sessionQuery)
-    if (!me) throw redirect({ to: '/sign-in', search: location.href === '/' ? {} : { to: location.href } })
+    const me = await requireMe(location)
+    if (!mayOpen(me, location.pathname)) throw redirect({ to: homeOf(me) })
     return { me }
   },
 })
+
+/** A page of account holders without the frame. */
+const counter = createRoute({
+  getParentRoute: () => root,
+  id: 'account',
+  beforeLoad: async ({ location }) => {
+    const me = await requireMe(location)
+    if (me.kind !== 'account') throw redirect({ to: homeOf(me) })
+  },
+})
+
+async function requireMe({ href }: { href: string }): Promise<Me> {
+  const { me } = await queryClient.ensureQueryData(sessionQuery)
+  if (!me) throw redirect({ to: '/sign-in', search: href === '/' ? {} : { to: href } })
+  return me
+}
 
 /** Only one kind of user sees these pages; the other goes to its own home page. */
 function only<const Kind extends Me['kind']>(kind: Kind) {
@@ -77,29 +93,29 @@ const navigation: NavEntry[] = []
 
 /**
  * A page of a branch. Its code is loaded when it is first opened, or when the pointer is over a link to it. With an
- * `entry` it is in the navigation: icon, Portuguese, English, and what fits on a phone. Members whose role lacks the
- * `scope` do not see it.
+ * `entry` it is in the navigation: icon, Portuguese, English, and what fits on a phone. Members whose role has none of
+ * the `scopes` do not see it.
  */
 function page<Parent extends AnyRoute, const Path extends string>(
   parent: Parent,
   path: Path,
   component: () => ReactNode,
   entry?: [icon: icons.Icon, pt: string, en: string, short?: string],
-  scope?: Scope,
+  ...scopes: Scope[]
 ) {
   if (entry) {
     const [icon, pt, en, short] = entry
     const { id: branch = '' } = parent.options as { id?: string }
-    navigation.push({ to: path, branch, icon, label: [pt, en], short, scope })
+    navigation.push({ to: path, branch, icon, label: [pt, en], short, scopes })
   }
   return createRoute({
     getParentRoute: () => parent,
     path,
     component,
     beforeLoad: async () => {
-      if (scope === undefined) return
+      if (scopes.length === 0) return
       const { me } = await queryClient.ensureQueryData(sessionQuery)
-      if (me && !me.scopes.includes(scope)) throw redirect({ to: homeOf(me) })
+      if (me && !hasAny(me, scopes)) throw redirect({ to: homeOf(me) })
     },
   })
 }
@@ -154,7 +170,13 @@ const tree = root.addChildren([
     page(inside, '/settings', lazy(() => import('./account/settings/settings-page.tsx'), 'SettingsPage'), [icons.SettingsIcon, 'Configurações', 'Settings']),
     page(inside, '/$', NotFound),
   ]),
+  counter.addChildren([
+    page(counter, '/counter', lazy(() => import('./account/counter/counter-page.tsx'), 'CounterPage'), [icons.QrIcon, 'Balcão', 'Counter'], 'deposits:write', 'deposits:today'),
+  ]),
 ])
+
+/** The counter, which is last in the tree, comes after the overview and the deposits. */
+navigation.splice(2, 0, ...navigation.splice(-1))
 
 export const router = createRouter({
   routeTree: tree,

@@ -9,7 +9,7 @@ import * as icons from './ui/icons.tsx'
 import { translations, usePair } from './base/language.ts'
 import type { Pair } from './base/pair.ts'
 import type { Me } from './contract/types.ts'
-import { signOut, switchAccount, useMe } from './base/session.ts'
+import { hasAny, mayOpen, signOut, switchAccount, useMe } from './base/session.ts'
 import { useRoleNames } from './base/roles.ts'
 import { FrameDialogs, SearchButton, SearchIconButton } from './search/search-button.tsx'
 import { Select } from './ui/form/form.tsx'
@@ -44,7 +44,7 @@ export type NavEntry = {
   icon: icons.Icon
   label: Pair
   short: string | undefined
-  scope: Me['scopes'][number] | undefined
+  scopes: readonly Me['scopes'][number][]
 }
 type Item = Omit<NavEntry, 'label'> & { label: string; pair: Pair }
 
@@ -58,7 +58,7 @@ export function Shell({ navigation }: { navigation: readonly NavEntry[] }) {
   useEffect(followHistory, [])
   const items = navigation
     .filter(({ branch }) => branch === me.kind || branch === 'inside')
-    .filter(({ scope }) => scope === undefined || me.scopes.includes(scope))
+    .filter(({ scopes, to }) => hasAny(me, scopes) && mayOpen(me, to))
     .map((entry) => ({ ...entry, label: inLanguage(entry.label), pair: entry.label }))
   return (
     <div className="min-h-dvh md:grid md:grid-cols-[15rem_minmax(0,1fr)] print:block">

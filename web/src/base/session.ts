@@ -81,9 +81,20 @@ function leave(path: string): void {
   location.assign(path)
 }
 
-export function homeOf(me: Me): '/' | '/operator' | '/deposits' {
+/** Who only takes deposits has the counter and nothing else. */
+export function homeOf(me: Me): '/' | '/operator' | '/counter' {
   if (me.kind === 'operator') return '/operator'
-  return me.scopes.includes('balance:read') ? '/' : '/deposits'
+  return me.scopes.includes('balance:read') ? '/' : '/counter'
+}
+
+/** Besides their home, those of the counter open the settings of their own sign-in. */
+export function mayOpen(me: Me, path: string): boolean {
+  return homeOf(me) !== '/counter' || path === '/counter' || path === '/settings'
+}
+
+/** Of no scopes, everybody has one. */
+export function hasAny(me: Me, scopes: readonly Me['scopes'][number][]): boolean {
+  return scopes.length === 0 || scopes.some((scope) => me.scopes.includes(scope))
 }
 
 /** The page to return to after signing in: a path of this site, never another one. */

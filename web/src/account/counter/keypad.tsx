@@ -1,0 +1,144 @@
+import { useEffect, useState } from 'react'
+import { useFormat } from '../../base/format.ts'
+import { translations } from '../../base/language.ts'
+import { useMe } from '../../base/session.ts'
+import type { Takings } from '../../contract/types.ts'
+import { Button } from '../../ui/button.tsx'
+import { EraseIcon } from '../../ui/icons.tsx'
+
+const useTexts = translations({
+  amount: ['Valor', 'Amount'],
+  keys: ['Teclado', 'Keypad'],
+  erase: ['Apagar', 'Delete'],
+  charge: (money: string) => [`Cobrar ${money}`, `Charge ${money}`],
+  describe: ['Adicionar descrição', 'Add a description'],
+  description: ['Descrição', 'Description'],
+  descriptionHint: ['O pagador vê este texto.', 'Shown to the payer.'],
+  tooSmall: (money: string) => [`O valor mínimo é ${money}`, `The minimum amount is ${money}`],
+  tooLarge: (money: string) => [`O valor máximo é ${money}`, `The maximum amount is ${money}`],
+  suspended: ['Esta conta está suspensa: não dá para cobrar.', 'This account is suspended: it cannot charge.'],
+})
+
+export type Typed = { cents: number; description: string }
+
+/** The largest amount that a Pix can have, R$ 9.999.999.999,99. */
+const MAX_DIGITS = 12
+const MAX_DESCRIPTION = 140
+const KEYS = ['1', '2', '3', '4', '5', '6', '7', '8', '9', '00', '0', 'erase']
+// A longer amount needs a smaller font to fit a phone.
+const LONG_AMOUNT = 10
+
+type Props = {
+  typed: Typed
+  onType: (typed: Typed) => void
+  onCharge: () => void
+  isBusy: boolean
+  limits: Pick<Takings, 'valueMin' | 'valueMax'> | undefined
+  /** Why the last one was refused. */
+  refusal: string
+}
+
+export function Keypad({ typed, onType, onCharge, isBusy, limits, refusal }: Props) {
+  const t = useTexts()
+  const { money } = useFormat()
+  const [isDescribing, setDescribing] = useState(typed.description !== '')
+  const isSuspended = useMe().suspendedReason !== null
+  const { cents } = typed
+  const limit = useLimitText(cents, limits)
+  const obstacle = isSuspended ? t.suspended : limit
+  const canCharge = cents > 0 && obstacle === '' && !isBusy
+  const press = (key: string) => onType({ ...typed, cents: pressed(cents, key) })
+  useKeyboard((key) => (key === 'charge' ? canCharge && onCharge() : press(key)))
+  const amount = money(cents)
+  return (
+    <div className="mx-auto flex w-full max-w-md grow flex-col gap-3 px-4 pt-2 pb-[calc(1rem+env(safe-area-inset-bottom))]">
+      <div className="flex grow flex-col items-center justify-center gap-1 py-2 text-center">
+        <output
+          aria-label={t.amount}
+          className={`figures font-semibold tracking-tight ${amount.length > LONG_AMOUNT ? 'text-4xl' : 'text-6xl'} ${cents === 0 ? 'text-soft' : ''}`}
+        >
+          {amount}
+        </output>
+        <p role="status" className="min-h-6 font-medium text-bad">
+          {obstacle || refusal}
+        </p>
+        {isDescribing ? (
+          <label className="w-full text-left text-sm font-semibold">
+            {t.description}
+            <input
+              maxLength={MAX_DESCRIPTION}
+              placeholder={t.descriptionHint}
+              value={typed.description}
+              onChange={({ target }) => onType({ ...typed, description: target.value })}
+              className="mt-1 min-h-11 w-full rounded-lg border border-edge bg-card px-3 text-base font-normal placeholder:text-soft"
+            />
+          </label>
+        ) : (
+          <button type="button" className="link min-h-11 px-3" onClick={() => setDescribing(true)}>
+            {t.describe}
+          </button>
+        )}
+      </div>
+      <div role="group" aria-label={t.keys} className="grid grid-cols-3 gap-2">
+        {KEYS.map((key) => (
+          <button
+            key={key}
+            type="button"
+            aria-label={key === 'erase' ? t.erase : undefined}
+            // Without the focus: Enter would press this key again, and should charge.
+            onPointerDown={(event) => event.preventDefault()}
+            onClick={() => press(key)}
+            className="figures flex min-h-14 touch-manipulation items-center justify-center rounded-2xl border border-line bg-card text-2xl font-semibold shadow-card select-none hover:bg-hover active:bg-still-ground"
+          >
+            {key === 'erase' ? <EraseIcon className="size-7" /> : key}
+          </button>
+        ))}
+      </div>
+      <Button
+        kind="primary"
+        disabled={!canCharge}
+        isBusy={isBusy}
+        onClick={onCharge}
+        className="min-h-16! w-full rounded-2xl! text-xl"
+      >
+        {t.charge(amount)}
+      </Button>
+    </div>
+  )
+}
+
+/** Says what the server would refuse. Until its limits are known, it says them itself. */
+function useLimitText(cents: number, limits: Props['limits']): string {
+  const t = useTexts()
+  const { money } = useFormat()
+  if (!limits || cents === 0) return ''
+  if (cents < limits.valueMin) return t.tooSmall(money(limits.valueMin))
+  return cents > limits.valueMax ? t.tooLarge(money(limits.valueMax)) : ''
+}
+
+/** Digits come in from the right, as on a card terminal: 1, 2, 3 is R$ 1,23. */
+function pressed(cents: number, key: string): number {
+  if (key === 'clear') return 0
+  const digits = key === 'erase' ? String(cents).slice(0, -1) : String(cents) + key
+  return digits.length > MAX_DIGITS ? cents : Number(digits)
+}
+
+const NAMES: Readonly<Record<string, string>> = { Backspace: 'erase', Escape: 'clear', Enter: 'charge' }
+
+function useKeyboard(onKey: (key: string) => void): void {
+  useEffect(() => {
+    const listen = (event: KeyboardEvent) => {
+      if (event.repeat || event.ctrlKey || event.metaKey || event.altKey) return
+      const { key, target } = event
+      const action = /^\d$/.test(key) ? key : NAMES[key]
+      if (action === undefined) return
+      const isField = target instanceof HTMLInputElement
+      // Fields take what is typed, and buttons and links their Enter.
+      if (isField && key !== 'Enter') return
+      if (key === 'Enter' && target instanceof Element && target.closest('a, button, summary')) return
+      onKey(action)
+    }
+    addEventListener('keydown', listen)
+    return () => removeEventListener('keydown', listen)
+  })
+}
