@@ -13,6 +13,7 @@ const SERVED_BY_GUICHE = [
   '/docs',
   '/llms',
   '/icon.svg',
+  '/manifest.webmanifest',
   '/payment-link',
   '/qr',
 ]

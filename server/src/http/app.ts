@@ -53,6 +53,7 @@ import { counterRoutes } from './dashboard/counter.ts'
 import { deliveryRoutes } from './dashboard/deliveries.ts'
 import { exportRoutes } from './dashboard/exports.ts'
 import { keyRoutes } from './dashboard/keys.ts'
+import { manifestRoutes } from './dashboard/manifest.ts'
 import { noticeRoutes } from './dashboard/notices.ts'
 import { requestRoutes } from './dashboard/requests.ts'
 import { overviewRoutes } from './dashboard/overview.ts'
@@ -129,6 +130,7 @@ export async function buildApp(ctx: Context, options: AppOptions = {}): Promise<
   })
   healthRoutes(app, ctx, load)
   elementRoutes(app)
+  manifestRoutes(app)
   await dashboardPageRoutes(app, { hasSession: (request) => hasSessionCookie(ctx.settings, request.headers.cookie) })
   await app.register(async (scope) => {
     limitPublic(scope)

@@ -11,7 +11,6 @@ import { GROUNDS, useOutcomeTexts, type Outcome } from './outcomes.ts'
 import type { MadeSale } from './till.ts'
 
 const useTexts = translations({
-  at: (time: string) => [`às ${time}`, `at ${time}`],
   receipt: ['Recibo', 'Receipt'],
   receiptQr: ['QR code do recibo, para o celular do cliente', 'QR code of the receipt, for the customer’s phone'],
   next: ['Próxima cobrança', 'Next charge'],
@@ -43,7 +42,7 @@ export function OutcomeScreen({ outcome, data, sale: { charge }, onNext, onAgain
       <Icon className={outcome === 'COMPLETED' ? 'size-28' : 'size-14'} />
       <h1 className="text-3xl font-semibold">{title}</h1>
       <p className="figures text-5xl font-semibold tracking-tight">{money(data.shownValue)}</p>
-      {data.paidAt !== null && <p className="figures text-lg">{t.at(time(data.paidAt))}</p>}
+      {data.paidAt !== null && <p className="figures text-lg">{time(data.paidAt)}</p>}
       {data.description && <p className="max-w-md wrap-anywhere">{data.description}</p>}
       {advice && <p className="max-w-md">{advice}</p>}
       <div ref={next} className="mt-4 flex flex-wrap justify-center gap-2">

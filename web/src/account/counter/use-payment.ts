@@ -36,7 +36,7 @@ export function usePayment({ charge: { paymentLinkId }, isNew }: MadeSale): Paym
   const { data, endsAtMs } = known === undefined || known === 'missing' ? {} : known
   return {
     data,
-    secondsLeft: endsAtMs === undefined ? undefined : Math.max(0, Math.ceil((endsAtMs - nowMs) / 1000)),
+    secondsLeft: endsAtMs === undefined ? undefined : Math.max(0, Math.floor((endsAtMs - nowMs) / 1000)),
     isMissing: known === 'missing',
     check: async () => watching.current?.check(),
   }
