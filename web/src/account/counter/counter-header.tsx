@@ -10,7 +10,7 @@ import type { Till } from './till.ts'
 
 const useTexts = translations({
   takings: ['Movimento', 'Takings'],
-  charge: ['Cobrar', 'Charge'],
+  back: ['Voltar', 'Back'],
   mute: ['Desligar o som', 'Turn sound off'],
   unmute: ['Ligar o som', 'Turn sound on'],
   menu: ['Menu', 'Menu'],
@@ -38,7 +38,7 @@ export function CounterHeader(props: { till: Till; isCounting: boolean; onTurn: 
         onClick={props.onTurn}
         className="inline-flex min-h-11 shrink-0 items-center rounded-lg px-3 font-semibold text-accent hover:bg-hover"
       >
-        {props.isCounting ? t.charge : t.takings}
+        {props.isCounting ? t.back : t.takings}
       </button>
       <button type="button" aria-label={mute} title={mute} onClick={() => setMuted(!isMuted)} className={ICON}>
         {isMuted ? <icons.MutedIcon /> : <icons.SoundIcon />}

@@ -40,11 +40,16 @@ export function CounterPage() {
   const shift = till.shift.use()
   const [isCounting, setCounting] = useState(false)
   const takings = useTakings(shift?.id)
+  const turn = () => {
+    setCounting(!isCounting)
+    // Other tills have taken something since.
+    void refresh(['takings'])
+  }
   return (
     <div className="flex min-h-dvh flex-col">
       <SandboxBanner />
       <Bars />
-      {!sale && <CounterHeader till={till} isCounting={isCounting} onTurn={() => setCounting(!isCounting)} />}
+      {!sale && <CounterHeader till={till} isCounting={isCounting} onTurn={turn} />}
       <main className="flex grow flex-col">
         {!sale && isCounting ? (
           <TakingsScreen till={till} takings={takings} onOpen={(deposit) => till.sale.set(shownAgain(deposit))} />
@@ -67,6 +72,13 @@ function shownAgain({ status, ...deposit }: CounterDeposit): Sale {
   return made({ ...deposit, emv: null }, { isNew: false, isPaid: status === 'COMPLETED' })
 }
 
+/** The first charge waits so long for what the shop says, and goes on without it. */
+const SHOP_WITHIN_MS = 2_000
+
+function withinMs<T>(ms: number, promise: Promise<T>): Promise<T | undefined> {
+  return Promise.race([promise, new Promise<undefined>((resolve) => setTimeout(resolve, ms))])
+}
+
 const NOTHING: Typed = { cents: 0, description: '' }
 
 function Charging({ till, sale, limits }: { till: Till; sale: Sale | undefined; limits: Takings | undefined }) {
@@ -75,15 +87,20 @@ function Charging({ till, sale, limits }: { till: Till; sale: Sale | undefined; 
   const errorText = useDepositErrorText()
   const [typed, setTyped] = useState<Typed>()
   const [refusal, setRefusal] = useState<unknown>()
+  const [isBusy, setBusy] = useState(false)
   const known = shop.data?.shop
   const shown = typed ?? { ...NOTHING, description: known?.defaultDescription ?? '' }
-  const begin = () => {
+  const begin = async () => {
+    if (isBusy) return
     allowSound()
     setRefusal(undefined)
+    setBusy(true)
+    const settled = shop.isLoading ? await withinMs(SHOP_WITHIN_MS, shop.refetch({ cancelRefetch: false })) : shop
+    setBusy(false)
     till.sale.set({
       step: 'asked',
       key: newIdempotencyKey(),
-      body: { ...bodyOf(shown, known, chargeMaxExpiresSeconds), metadata: metadataOf(till) },
+      body: { ...bodyOf(shown, settled?.data?.shop, chargeMaxExpiresSeconds), metadata: metadataOf(till) },
       askedMs: Date.now(),
       mayExist: false,
     })
@@ -123,9 +140,8 @@ function Charging({ till, sale, limits }: { till: Till; sale: Sale | undefined; 
         setTyped(next)
         setRefusal(undefined)
       }}
-      onCharge={begin}
-      // The first charge waits for what the shop says. Without an answer it goes on without.
-      isBusy={shop.isLoading && shop.failureCount === 0}
+      onCharge={() => void begin()}
+      isBusy={isBusy}
       limits={limits}
       refusal={refusal === undefined ? '' : errorText(refusal)}
     />

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { useFormat } from '../../base/format.ts'
 import { translations } from '../../base/language.ts'
 import { useMe } from '../../base/session.ts'
@@ -7,6 +7,7 @@ import { Button } from '../../ui/button.tsx'
 import { EraseIcon } from '../../ui/icons.tsx'
 
 const useTexts = translations({
+  title: ['Nova cobrança', 'New charge'],
   amount: ['Valor', 'Amount'],
   keys: ['Teclado', 'Keypad'],
   erase: ['Apagar', 'Delete'],
@@ -50,8 +51,14 @@ export function Keypad({ typed, onType, onCharge, isBusy, limits, refusal }: Pro
   const press = (key: string) => onType({ ...typed, cents: pressed(cents, key) })
   useKeyboard((key) => (key === 'charge' ? canCharge && onCharge() : press(key)))
   const amount = money(cents)
+  const title = useRef<HTMLHeadingElement>(null)
+  // Else Enter would press the button that led here.
+  useEffect(() => title.current?.focus(), [])
   return (
     <div className="mx-auto flex w-full max-w-md grow flex-col gap-3 px-4 pt-2 pb-[calc(1rem+env(safe-area-inset-bottom))]">
+      <h1 ref={title} tabIndex={-1} className="sr-only">
+        {t.title}
+      </h1>
       <div className="flex grow flex-col items-center justify-center gap-1 py-2 text-center">
         <output
           aria-label={t.amount}
@@ -85,8 +92,6 @@ export function Keypad({ typed, onType, onCharge, isBusy, limits, refusal }: Pro
             key={key}
             type="button"
             aria-label={key === 'erase' ? t.erase : undefined}
-            // Without the focus: Enter would press this key again, and should charge.
-            onPointerDown={(event) => event.preventDefault()}
             onClick={() => press(key)}
             className="figures flex min-h-14 touch-manipulation items-center justify-center rounded-2xl border border-line bg-card text-2xl font-semibold shadow-card select-none hover:bg-hover active:bg-still-ground"
           >
@@ -133,12 +138,23 @@ function useKeyboard(onKey: (key: string) => void): void {
       const action = /^\d$/.test(key) ? key : NAMES[key]
       if (action === undefined) return
       const isField = target instanceof HTMLInputElement
-      // Fields take what is typed, and buttons and links their Enter.
+      // Fields take what is typed, and buttons that a keyboard reached their Enter.
       if (isField && key !== 'Enter') return
-      if (key === 'Enter' && target instanceof Element && target.closest('a, button, summary')) return
+      if (key === 'Enter' && target instanceof Element && target.matches('a, button, summary')) return
       onKey(action)
     }
     addEventListener('keydown', listen)
     return () => removeEventListener('keydown', listen)
   })
+  useEffect(() => {
+    addEventListener('click', dropFocus)
+    return () => removeEventListener('click', dropFocus)
+  }, [])
+}
+
+/** After a touch on a button, Enter would press it again, and should charge. Keyboards click without a count. */
+function dropFocus({ detail }: MouseEvent): void {
+  const { activeElement } = document
+  if (detail > 0 && activeElement instanceof HTMLElement && activeElement.matches('button, summary'))
+    activeElement.blur()
 }
