@@ -275,6 +275,10 @@ test('a refusal is said in words before sending or after, and the amount stays',
   await press(page, '10001')
   await page.getByText('O valor máximo é R$ 100,00').waitFor()
   expect(await page.getByRole('button', { name: 'Cobrar R$ 100,01' }).isDisabled()).toBe(true)
+  await page.keyboard.press('Escape')
+  // Longer than any amount of Pix.
+  await page.keyboard.type('9'.repeat(14))
+  expect(await page.getByLabel('Valor').textContent()).toBe('R$\u{a0}9.999.999.999,99')
   await check(page, 'too-large')
   await page.keyboard.press('Escape')
   await press(page, '30')

@@ -114,6 +114,7 @@ function routesOf(source: string): { who: Who; path: string }[] {
     outside: 'nobody',
     inside: 'account',
     account: 'account',
+    counter: 'account',
     operator: 'operator',
   }
   return [...source.matchAll(/\bpage\((\w+), '([^']+)'/g)].map(([, branch, path]) => {

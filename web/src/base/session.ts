@@ -50,7 +50,7 @@ export async function signOut(): Promise<void> {
   leave('/sign-in')
 }
 
-/** Returns the language and the theme, which stay: they belong to the browser, and not to the person. */
+/** Returns what stays: language, theme and till belong to the browser, and not to the person. */
 function clearStorage(): [name: string, value: string][] {
   try {
     sessionStorage.clear()

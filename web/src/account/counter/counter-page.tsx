@@ -7,7 +7,6 @@ import { translations } from '../../base/language.ts'
 import { refresh, useGet } from '../../base/queries.ts'
 import { useMe, useService } from '../../base/session.ts'
 import type { CounterDeposit, Shop, Takings } from '../../contract/types.ts'
-import { WarningIcon } from '../../ui/icons.tsx'
 import { useTitle } from '../../ui/page.tsx'
 import { SandboxBanner } from '../../ui/sandbox-banner.tsx'
 import { useDepositErrorText } from '../deposits/deposit-errors.ts'
@@ -166,15 +165,10 @@ function Bars() {
   const lostSince = useLostSince()
   const { mustSetUpSecondFactor } = useMe()
   const bar =
-    'figures flex flex-wrap items-center justify-center gap-x-2 bg-wait-ground px-4 py-1.5 text-sm font-semibold text-wait'
+    'figures flex flex-wrap items-center justify-center gap-x-2 bg-wait-ground px-4 py-1.5 text-center text-sm font-semibold text-wait'
   return (
     <div role="status" className="sticky top-0 z-30">
-      {lostSince !== undefined && (
-        <p className={bar}>
-          <WarningIcon className="size-4" />
-          {t.lost(time(new Date(lostSince).toISOString()))}
-        </p>
-      )}
+      {lostSince !== undefined && <p className={bar}>{t.lost(time(new Date(lostSince).toISOString()))}</p>}
       {mustSetUpSecondFactor && (
         <p className={bar}>
           {t.secondFactor}{' '}

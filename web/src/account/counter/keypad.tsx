@@ -5,6 +5,7 @@ import { useMe } from '../../base/session.ts'
 import type { Takings } from '../../contract/types.ts'
 import { Button } from '../../ui/button.tsx'
 import { EraseIcon } from '../../ui/icons.tsx'
+import { amountSize } from './amount-size.ts'
 
 const useTexts = translations({
   title: ['Nova cobrança', 'New charge'],
@@ -26,8 +27,6 @@ export type Typed = { cents: number; description: string }
 const MAX_DIGITS = 12
 const MAX_DESCRIPTION = 140
 const KEYS = ['1', '2', '3', '4', '5', '6', '7', '8', '9', '00', '0', 'erase']
-// A longer amount needs a smaller font to fit a phone.
-const LONG_AMOUNT = 10
 
 type Props = {
   typed: Typed
@@ -62,7 +61,7 @@ export function Keypad({ typed, onType, onCharge, isBusy, limits, refusal }: Pro
       <div className="flex grow flex-col items-center justify-center gap-1 py-2 text-center">
         <output
           aria-label={t.amount}
-          className={`figures font-semibold tracking-tight ${amount.length > LONG_AMOUNT ? 'text-4xl' : 'text-6xl'} ${cents === 0 ? 'text-soft' : ''}`}
+          className={`figures font-semibold tracking-tight ${amountSize(amount)} ${cents === 0 ? 'text-soft' : ''}`}
         >
           {amount}
         </output>

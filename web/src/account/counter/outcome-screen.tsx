@@ -4,8 +4,9 @@ import { translations } from '../../base/language.ts'
 import type { PaymentData } from '../../contract/types.ts'
 import { Button } from '../../ui/button.tsx'
 import { QrCode } from '../../ui/data/qr-code.tsx'
-import { CheckIcon, ClockIcon, InfoIcon, PrintIcon } from '../../ui/icons.tsx'
+import { CheckIcon, ClockIcon, CloseIcon, InfoIcon, PrintIcon, type Icon } from '../../ui/icons.tsx'
 import { Share } from '../deposits/share.tsx'
+import { amountSize } from './amount-size.ts'
 import { More } from './more.tsx'
 import { GROUNDS, useOutcomeTexts, type Outcome } from './outcomes.ts'
 import type { MadeSale } from './till.ts'
@@ -16,6 +17,17 @@ const useTexts = translations({
   next: ['Próxima cobrança', 'Next charge'],
   again: ['Cobrar de novo', 'Charge again'],
 })
+
+const ICONS: Record<Outcome, Icon> = {
+  COMPLETED: CheckIcon,
+  TWICE: InfoIcon,
+  HELD: ClockIcon,
+  KEPT: InfoIcon,
+  REFUNDED: InfoIcon,
+  EXPIRED: ClockIcon,
+  CANCELED: CloseIcon,
+  CLOSING: ClockIcon,
+}
 
 type Props = {
   outcome: Outcome
@@ -33,15 +45,16 @@ export function OutcomeScreen({ outcome, data, sale: { charge }, onNext, onAgain
   const next = useRef<HTMLDivElement>(null)
   useEffect(() => next.current?.querySelector('button')?.focus(), [])
   const isPaid = data.status === 'COMPLETED'
-  const Icon = outcome === 'COMPLETED' ? CheckIcon : isPaid || outcome === 'KEPT' ? InfoIcon : ClockIcon
+  const amount = money(data.shownValue)
+  const OutcomeIcon = ICONS[outcome]
   const advice = text(data, money)
   return (
     <div
       className={`flex grow flex-col items-center justify-center gap-4 p-6 pb-[calc(1.5rem+env(safe-area-inset-bottom))] text-center ${GROUNDS[outcome]}`}
     >
-      <Icon className={outcome === 'COMPLETED' ? 'size-28' : 'size-14'} />
+      <OutcomeIcon className={outcome === 'COMPLETED' ? 'size-28' : 'size-14'} />
       <h1 className="text-3xl font-semibold">{title}</h1>
-      <p className="figures text-5xl font-semibold tracking-tight">{money(data.shownValue)}</p>
+      <p className={`figures font-semibold tracking-tight ${amountSize(amount)}`}>{amount}</p>
       {data.paidAt !== null && <p className="figures text-lg">{time(data.paidAt)}</p>}
       {data.description && <p className="max-w-md wrap-anywhere">{data.description}</p>}
       {advice && <p className="max-w-md">{advice}</p>}

@@ -8,6 +8,7 @@ import { QrCode } from '../../ui/data/qr-code.tsx'
 import { ShareIcon } from '../../ui/icons.tsx'
 import { useDepositErrorText } from '../deposits/deposit-errors.ts'
 import { Share } from '../deposits/share.tsx'
+import { amountSize } from './amount-size.ts'
 import { askFor, keepCanceling, type Trouble } from './ask.ts'
 import { announcePayment } from './attention.ts'
 import { More } from './more.tsx'
@@ -71,7 +72,7 @@ export function AskedScreen(props: { till: Till; sale: AskedSale; onEnd: (error?
       {trouble && (
         <>
           <p role="status">
-            {t.notMadeYet} {errorText(trouble.error)}
+            {t.notMadeYet} {trouble.error.status > 0 && errorText(trouble.error)}
           </p>
           <p className="text-sm text-soft">{t.giveUpText}</p>
           <Button onClick={() => onEnd()}>{t.giveUp}</Button>
@@ -86,7 +87,7 @@ function Waiting({ title, amount, children }: { title: string; amount: string; c
     <div className="flex grow flex-col items-center justify-center gap-5 p-6 text-center">
       <Spinner className="size-10 text-accent" />
       <h1 className="text-xl font-semibold">{title}</h1>
-      <p className="figures text-4xl font-semibold">{amount}</p>
+      <p className={`figures font-semibold ${amountSize(amount)}`}>{amount}</p>
       <div className="flex min-h-40 max-w-md flex-col items-center gap-4">{children}</div>
     </div>
   )
@@ -175,6 +176,7 @@ function CodeScreen({ sale: { charge }, payment, refusal, onCancel }: CodeProps)
   const { data, secondsLeft, check } = payment
   const name = useShopName()
   const emv = charge.emv ?? data?.emv
+  const amount = money(charge.value)
   return (
     <div className="mx-auto flex w-full max-w-5xl grow flex-col items-center justify-center gap-x-12 gap-y-4 p-4 pb-[calc(1rem+env(safe-area-inset-bottom))] md:landscape:flex-row">
       <div className="flex size-[min(90vw,52dvh)] items-center justify-center md:landscape:size-[min(48vw,76dvh)]">
@@ -184,7 +186,7 @@ function CodeScreen({ sale: { charge }, payment, refusal, onCancel }: CodeProps)
         <p className="wrap-anywhere">
           {t.payTo} <b>{data?.payee ?? name}</b>
         </p>
-        <h1 className="figures text-5xl font-semibold tracking-tight">{money(charge.value)}</h1>
+        <h1 className={`figures font-semibold tracking-tight ${amountSize(amount)}`}>{amount}</h1>
         {data?.description && <p className="wrap-anywhere text-soft">{data.description}</p>}
         <p role="timer" aria-label={t.left} className="figures min-h-8 text-2xl text-soft">
           {secondsLeft !== undefined && leftText(secondsLeft)}
