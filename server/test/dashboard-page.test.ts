@@ -24,7 +24,7 @@ test('every page of the dashboard is the same document, under a policy that name
     expect(answer.headers['cache-control']).toBe('no-store')
     expect(answer.headers['content-security-policy']).toBe(
       `default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; script-src 'self' 'nonce-${nonce}'; ` +
-        `style-src 'self' 'nonce-${nonce}'; img-src 'self' data:; connect-src 'self'; font-src 'self'; frame-src 'self'`,
+        `style-src 'self' 'nonce-${nonce}'; img-src 'self' data:; connect-src 'self'; font-src 'self'; manifest-src 'self'; frame-src 'self'`,
     )
   }
   expect(nonces.size).toBe(PAGES.length + 1)

@@ -291,20 +291,18 @@ test('a refusal is said in words before sending or after, and the amount stays',
 
 // ---- Steps ----
 
-type Counter = Awaited<ReturnType<typeof counter>>
+type Device = Parameters<typeof visit>[0]
+type Counter = { w: World; url: string; cashier: TestSession } & Visit
 
-async function counter(options: Parameters<typeof visit>[0], settings: Parameters<typeof serve>[0] = {}) {
+async function counter(device: Device, settings: Parameters<typeof serve>[0] = {}): Promise<Counter> {
   const { w, url } = await serve(settings)
   const { accountId } = await w.account()
-  return counterOf({ w, url, cashier: await w.session(await join(w, accountId, 'cashier')) }, options)
+  return counterOf({ w, url, cashier: await w.session(await join(w, accountId, 'cashier')) }, device)
 }
 
 /** Another device of the same cashier. */
-async function counterOf(
-  { w, url, cashier }: Pick<Counter, 'w' | 'url' | 'cashier'>,
-  options: Parameters<typeof visit>[0],
-): Promise<{ w: World; url: string; cashier: TestSession } & Visit> {
-  const visited = await visit(options)
+async function counterOf({ w, url, cashier }: Omit<Counter, keyof Visit>, device: Device): Promise<Counter> {
+  const visited = await visit(device)
   await visited.page.addInitScript(DEVICE)
   await enter(visited.page, cashier)
   await visited.page.goto(`${url}/counter`)

@@ -12,7 +12,7 @@ import { readDepositsById, type Deposit } from './list-deposits.ts'
 // What the counter of an account took. Its pages write till and shift into the metadata of a deposit.
 
 export const TILL = 'counter.till'
-export const SHIFT = 'counter.shift'
+const SHIFT = 'counter.shift'
 
 /** By status, what was asked for or paid; and of what was paid, what was given back. */
 export type Totals = {
@@ -38,8 +38,8 @@ export type Takings = {
 
 // A shift may pass midnight, and nobody works longer.
 const SHIFT_MS = 24 * 3_600_000
-// Of all deposits of the account, those by API included. A page of a counter's day is one statement of 5 ms. With larger
-// pages, the planner takes another index, and reads the deposits of all accounts.
+// Of all deposits of the account, those by API included. A counter's day is one page. With larger ones, the planner
+// takes another index, and reads the deposits of all accounts.
 const PAGE = 1_000
 const MAX_PAGES = 20
 // A day of one till. The totals count those that are not listed too.
@@ -105,7 +105,7 @@ async function readTaken(core: Core, accountId: string, from: Date): Promise<{ t
   return { taken, isComplete: false }
 }
 
-/** Each has what its page read. The fields of a charge are null in the only row of a page without any of the counter. */
+/** Each has what its page read. In the only row of a page without any of the counter, the rest is null. */
 type Row = { read: number; last: string | null } & (Taken | { [Name in keyof Taken]: null })
 
 // Read as text: a row that somebody altered may hold something that is no JSON, and must not take the counter away.

@@ -41,7 +41,6 @@ type Props = {
 export function Keypad({ typed, onType, onCharge, isBusy, limits, refusal }: Props) {
   const t = useTexts()
   const { money } = useFormat()
-  const [isDescribing, setDescribing] = useState(typed.description !== '')
   const isSuspended = useMe().suspendedReason !== null
   const { cents } = typed
   const limit = useLimitText(cents, limits)
@@ -68,36 +67,9 @@ export function Keypad({ typed, onType, onCharge, isBusy, limits, refusal }: Pro
         <p role="status" className="min-h-6 font-medium text-bad">
           {obstacle || refusal}
         </p>
-        {isDescribing ? (
-          <label className="w-full text-left text-sm font-semibold">
-            {t.description}
-            <input
-              maxLength={MAX_DESCRIPTION}
-              placeholder={t.descriptionHint}
-              value={typed.description}
-              onChange={({ target }) => onType({ ...typed, description: target.value })}
-              className="mt-1 min-h-11 w-full rounded-lg border border-edge bg-card px-3 text-base font-normal placeholder:text-soft"
-            />
-          </label>
-        ) : (
-          <button type="button" className="link min-h-11 px-3" onClick={() => setDescribing(true)}>
-            {t.describe}
-          </button>
-        )}
+        <Description text={typed.description} onType={(description) => onType({ ...typed, description })} />
       </div>
-      <div role="group" aria-label={t.keys} className="grid grid-cols-3 gap-2">
-        {KEYS.map((key) => (
-          <button
-            key={key}
-            type="button"
-            aria-label={key === 'erase' ? t.erase : undefined}
-            onClick={() => press(key)}
-            className="figures flex min-h-14 touch-manipulation items-center justify-center rounded-2xl border border-line bg-card text-2xl font-semibold shadow-card select-none hover:bg-hover active:bg-still-ground"
-          >
-            {key === 'erase' ? <EraseIcon className="size-7" /> : key}
-          </button>
-        ))}
-      </div>
+      <Keys onPress={press} />
       <Button
         kind="primary"
         disabled={!canCharge}
@@ -108,6 +80,54 @@ export function Keypad({ typed, onType, onCharge, isBusy, limits, refusal }: Pro
         {t.charge(amount)}
       </Button>
     </div>
+  )
+}
+
+function Keys({ onPress }: { onPress: (key: string) => void }) {
+  const t = useTexts()
+  return (
+    <div role="group" aria-label={t.keys} className="grid grid-cols-3 gap-2">
+      {KEYS.map((key) => (
+        <button
+          key={key}
+          type="button"
+          aria-label={key === 'erase' ? t.erase : undefined}
+          onClick={() => onPress(key)}
+          className="figures flex min-h-14 touch-manipulation items-center justify-center rounded-2xl border border-line bg-card text-2xl font-semibold shadow-card select-none hover:bg-hover active:bg-still-ground"
+        >
+          {key === 'erase' ? <EraseIcon className="size-7" /> : key}
+        </button>
+      ))}
+    </div>
+  )
+}
+
+/** Behind a link, because most charges need none. */
+function Description({ text, onType }: { text: string; onType: (text: string) => void }) {
+  const t = useTexts()
+  const [isOpen, setOpen] = useState(false)
+  const field = useRef<HTMLInputElement>(null)
+  useEffect(() => {
+    if (isOpen) field.current?.focus()
+  }, [isOpen])
+  if (!isOpen && text === '')
+    return (
+      <button type="button" className="link min-h-11 px-3" onClick={() => setOpen(true)}>
+        {t.describe}
+      </button>
+    )
+  return (
+    <label className="w-full text-left text-sm font-semibold">
+      {t.description}
+      <input
+        ref={field}
+        maxLength={MAX_DESCRIPTION}
+        placeholder={t.descriptionHint}
+        value={text}
+        onChange={({ target }) => onType(target.value)}
+        className="mt-1 min-h-11 w-full rounded-lg border border-edge bg-card px-3 text-base font-normal placeholder:text-soft"
+      />
+    </label>
   )
 }
 
