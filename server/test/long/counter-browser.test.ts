@@ -172,7 +172,16 @@ test('the network is cut while canceling: the page says that the code may be pai
   await page.unroute('**/cancel')
   await page.reload()
   await page.getByRole('heading', { name: 'Cobrança cancelada' }).waitFor()
-  expect([await w.count('charges', `status = 'CANCELED'`), await w.count('charges')]).toEqual([2, 3])
+  await page.getByRole('button', { name: 'Próxima cobrança' }).click()
+
+  // Nobody pays, and nobody touches anything.
+  await charge(page, '800')
+  await page.context().setOffline(true)
+  await cancel(page)
+  await page.getByText('o código ainda pode ser pago').waitFor()
+  await page.context().setOffline(false)
+  await page.getByRole('heading', { name: 'Cobrança cancelada' }).waitFor()
+  expect([await w.count('charges', `status = 'CANCELED'`), await w.count('charges')]).toEqual([3, 4])
 })
 
 test('held money is never green, a second payment neither, and what expired can be charged again', async () => {
