@@ -120,6 +120,9 @@ function page<Parent extends AnyRoute, const Path extends string>(
   })
 }
 
+const CounterPage = lazy(() => import('./account/counter/counter-page.tsx'), 'CounterPage')
+// A phone at a counter waits for its page, which comes while the server is asked who is signed in.
+if (location.pathname === '/counter') void CounterPage.preload()
 const DevelopersPage = lazy(() => import('./account/developers/developers-page.tsx'), 'DevelopersPage')
 
 // One line per page: dashboard-pages-browser.test.ts reads them and visits each.
@@ -171,7 +174,7 @@ const tree = root.addChildren([
     page(inside, '/$', NotFound),
   ]),
   counter.addChildren([
-    page(counter, '/counter', lazy(() => import('./account/counter/counter-page.tsx'), 'CounterPage'), [icons.QrIcon, 'Balcão', 'Counter'], 'deposits:write', 'deposits:today'),
+    page(counter, '/counter', CounterPage, [icons.QrIcon, 'Balcão', 'Counter'], 'deposits:write', 'deposits:today'),
   ]),
 ])
 
