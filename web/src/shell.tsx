@@ -75,7 +75,7 @@ export function Shell({ navigation }: { navigation: readonly NavEntry[] }) {
         <header className="flex h-14 items-center gap-2.5 border-b border-line bg-card px-4 md:hidden print:hidden">
           <Brand isOperator={me.kind === 'operator'} />
           <span className="ml-auto flex">
-            <SearchIconButton />
+            {mayOpen(me, '/deposits') && <SearchIconButton />}
             {useHasNotices() && <Bell />}
           </span>
         </header>
@@ -101,7 +101,10 @@ export function Shell({ navigation }: { navigation: readonly NavEntry[] }) {
         </main>
       </div>
       <BottomBar items={items} />
-      <FrameDialogs pages={items.map(({ to, pair, icon }) => ({ name: to, label: pair, icon, act: { to } }))} />
+      {/* What is found, and what keys open, would lead those of the counter back to it. */}
+      {mayOpen(me, '/deposits') && (
+        <FrameDialogs pages={items.map(({ to, pair, icon }) => ({ name: to, label: pair, icon, act: { to } }))} />
+      )}
     </div>
   )
 }
@@ -146,7 +149,7 @@ function Sidebar({ items }: { items: readonly Item[] }) {
           <Brand isOperator={me.kind === 'operator'} />
         </div>
         <div className="mb-1 flex items-center gap-1 px-3">
-          <SearchButton />
+          {mayOpen(me, '/deposits') && <SearchButton />}
           {useHasNotices() && <Bell />}
         </div>
         <nav aria-label={t.navigation} className="grow space-y-0.5 overflow-y-auto px-3 py-2">

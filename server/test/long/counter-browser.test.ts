@@ -275,6 +275,7 @@ test('a cashier has the counter and the own settings; every other page leads bac
   await page.getByRole('link', { name: 'Configurações' }).click()
   await page.getByRole('heading', { name: 'Configurações' }).waitFor()
   expect(await page.getByRole('navigation').getByRole('link').allTextContents()).toEqual(['Balcão', 'Configurações'])
+  expect(await page.getByRole('button', { name: 'Buscar' }).count()).toBe(0)
   expect(errors).toEqual([])
 })
 
