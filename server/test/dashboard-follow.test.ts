@@ -28,8 +28,9 @@ test('a page is told what happens to its account from where its data were read, 
   const foreign = await cancelOne(w, other)
   const { paymentLinkId } = await cancelOne(w, account)
   await stream.told('data: {', 1)
-  expect(stream.all('id')).toEqual([cursor, cursor.replace(/1$/, '2')])
-  expect(JSON.parse(stream.all('data')[1]!)).toMatchObject({ event: 'DEPOSIT_CANCELED', data: { paymentLinkId } })
+  expect([...new Set(stream.all('id'))]).toEqual([cursor, cursor.replace(/1$/, '2')])
+  const [told] = stream.all('data').filter((data) => data.startsWith('{'))
+  expect(JSON.parse(told!)).toMatchObject({ event: 'DEPOSIT_CANCELED', data: { paymentLinkId } })
   expect(stream.text()).not.toContain(foreign.paymentLinkId)
 })
 

@@ -42,7 +42,7 @@ const MAY: Record<string, string> = {
   'GET /api/events/:eventId': READERS,
   'POST /api/events/:eventId/resend': 'owner developer',
   'POST /api/events/resend': 'owner developer',
-  'GET /api/events/stream': READERS,
+  'GET /api/events/stream': 'owner finance developer [cashier] viewer',
   'GET /api/events/head': READERS,
   'GET /api/events/export': READERS,
   'GET /api/events/:eventId/receipt': READERS,

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { newUuid7 } from '../src/base/ids.ts'
 import { transact } from '../src/db/tx.ts'
 import { openDeposit, type DepositRequest } from '../src/domain/deposits/open-deposit.ts'
@@ -37,6 +37,15 @@ const PATHS: Path[] = [
     prepare: async (w) => {
       const { caller } = await w.account()
       return () => openDeposit(w.ctx, caller, { ...REQUEST, externalId: 'order-1' }, 'key-1')
+    },
+  },
+  {
+    what: 'a deposit of an account whose pages are open',
+    statements: 2,
+    prepare: async (w) => {
+      const { caller, accountId } = await w.account()
+      onTestFinished(w.ctx.accountWatch.watch(accountId, () => {}))
+      return () => openDeposit(w.ctx, caller, REQUEST, null)
     },
   },
   {

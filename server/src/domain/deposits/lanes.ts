@@ -1,6 +1,7 @@
 import { makeSingleFlight, type SingleFlight } from '../../base/single-flight.ts'
 import { makeLane, type Lane } from '../../base/lane.ts'
 import { makeWorkerSlot, type Core, type WorkerSlot } from '../core/core.ts'
+import { makeAccountWatch, type AccountWatch } from './account-watch.ts'
 import { makePendingLimit, type PendingLimit } from './admission.ts'
 import type { Charge } from './charge-reads.ts'
 import { endIntents, makeAcceptanceLane, type Acceptance, type IntentEnd } from './charge-states.ts'
@@ -26,6 +27,7 @@ export type DepositLanes = {
   checkCalls: SingleFlight<Checked>
   queries: SingleFlight<Queried>
   chargeWatch: ChargeWatch
+  accountWatch: AccountWatch
   pendingLimit: PendingLimit
 }
 
@@ -65,6 +67,7 @@ export function makeDepositLanes(core: Core, recordRefunds: RecordRefunds): Depo
     checkCalls: makeSingleFlight(),
     queries: makeSingleFlight(),
     chargeWatch,
+    accountWatch: makeAccountWatch(core),
     pendingLimit: makePendingLimit(core),
   }
 }

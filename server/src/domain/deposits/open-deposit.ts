@@ -256,7 +256,9 @@ async function createWithFailover(
     try {
       const { emv } = await provider.create(requestOf(intent, ctx.now()))
       const isAccepted = await ctx.acceptances.add({ chargeId, provider: provider.name, emv, hasKey })
-      return isAccepted ? { ...intent, provider: provider.name, status: 'PENDING', emv } : undefined
+      if (!isAccepted) return undefined
+      ctx.accountWatch.announce(intent.accountId, chargeId)
+      return { ...intent, provider: provider.name, status: 'PENDING', emv }
     } catch (caught) {
       const error = mayExist ? asUnknown(caught) : caught
       const next = preferredProvider(ctx, provider)

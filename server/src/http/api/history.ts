@@ -28,7 +28,7 @@ const STREAM_BATCH = 100
 
 const reading = { scope: 'events:read' } as const
 
-/** Programs follow with a key, and pages of the dashboard with a session. */
+/** Programs follow with a key, and pages of the dashboard with a session. Only pages are told of new deposits. */
 export type Followers = 'programs' | 'pages'
 
 /** What follows the history of an account, besides the list in events.ts. */
@@ -36,15 +36,22 @@ export function historyRoutes(app: Api, ctx: Context, streams: Streams, follower
   app.get(
     '/api/events/stream',
     // No HEAD, which would hold an empty stream open.
-    { schema: routes.streamEvents, exposeHeadRoute: false, config: { ...reading, isStream: true } },
+    // Who sees only the deposits of today is told that something happened, and not what.
+    {
+      schema: routes.streamEvents,
+      exposeHeadRoute: false,
+      config: { ...reading, orScope: 'deposits:today', isStream: true },
+    },
     async (request, reply) => {
-      const { accountId } = request.caller
+      const { accountId, scopes } = request.caller
       const asked = cursorOf(String(request.headers['last-event-id'] ?? request.query.after ?? '0'))
       // Open tabs do not take the places of programs.
       const ending = streams.admit(reply.raw, followers === 'pages' ? `pages of ${accountId}` : accountId)
       const historyId = await checkCursor(ctx, accountId, asked)
       if (!beginEvents(reply, ending)) return
-      const stream = { raw: reply.raw, ending, followers, stillMay: request.stillMay }
+      const isPage = followers === 'pages'
+      const seesEvents = !isPage || scopes.includes('events:read')
+      const stream = { raw: reply.raw, ending, isPage, seesEvents, stillMay: request.stillMay }
       await sendHistory(ctx, stream, { accountId, historyId, after: asked.position })
     },
   )
@@ -112,33 +119,44 @@ function cursorOf(text: string): HistoryCursor {
   return cursor
 }
 
-type Stream = { raw: ServerResponse; ending: AbortSignal; followers: Followers; stillMay: () => Promise<void> }
+type Stream = {
+  raw: ServerResponse
+  ending: AbortSignal
+  isPage: boolean
+  seesEvents: boolean
+  stillMay: () => Promise<void>
+}
 
 /** Never rejects: the answer has begun, so a failure can only end it. The client reconnects and reads on. */
 async function sendHistory(
   ctx: Context,
-  { raw, ending, followers, stillMay }: Stream,
+  { raw, ending, isPage, seesEvents, stillMay }: Stream,
   { accountId, historyId, after }: { accountId: string; historyId: string; after: number },
 ): Promise<void> {
   const generation = ctx.historyFeed.generation()
   let position = after
-  const alive = () => (followers === 'pages' ? aliveFrame(historyId, position) : ': waiting\n\n')
+  const alive = () => (isPage ? signal('alive', historyId, position) : ': waiting\n\n')
   // Before any event, so that a page knows that nothing on the way holds the stream back.
-  if (followers === 'pages') raw.write(alive())
+  if (isPage) raw.write(alive())
+  const sayChanged = () => void (ending.aborted || raw.write(signal('deposits', historyId, position)))
+  const unwatch = isPage ? ctx.accountWatch.watch(accountId, sayChanged) : undefined
   try {
     while (!ending.aborted && ctx.historyFeed.generation() === generation) {
-      const { signal, clear } = timeLimit(KEEP_ALIVE_MS, ending)
-      const events = await readOrWait(ctx, { accountId, after: position, limit: STREAM_BATCH }, signal)
-      clear()
+      const limit = timeLimit(KEEP_ALIVE_MS, ending)
+      const events = await readOrWait(ctx, { accountId, after: position, limit: STREAM_BATCH }, limit.signal)
+      limit.clear()
       // A revoked key or an ended session ends its streams.
       await stillMay()
-      const text = events.length === 0 ? alive() : events.map((event) => frame(historyId, event)).join('')
-      if (!ending.aborted && !raw.write(text)) await drained(raw, ending)
       position = events.at(-1)?.position ?? position
+      const told = seesEvents
+        ? events.map((event) => frame(historyId, event)).join('')
+        : signal('deposits', historyId, position)
+      if (!ending.aborted && !raw.write(events.length === 0 ? alive() : told)) await drained(raw, ending)
     }
   } catch (error) {
     if (!(error instanceof Fault)) ctx.log.warn({ err: error }, 'a stream of events ended early')
   }
+  unwatch?.()
   raw.end()
 }
 
@@ -146,9 +164,12 @@ function frame(historyId: string, { position, body }: Told): string {
   return `id: ${historyCursor(historyId, position)}\ndata: ${body}\n\n`
 }
 
-/** EventSource shows no comments, and reports no connection that died in silence. So pages get an event. */
-function aliveFrame(historyId: string, position: number): string {
-  return `event: alive\nid: ${historyCursor(historyId, position)}\ndata: -\n\n`
+/**
+ * EventSource shows no comments, and reports no connection that died in silence. So pages get an event, `alive`. After
+ * `deposits` a page reads again what it shows: something changed that no event tells, or that its reader may not see.
+ */
+function signal(name: 'alive' | 'deposits', historyId: string, position: number): string {
+  return `event: ${name}\nid: ${historyCursor(historyId, position)}\ndata: -\n\n`
 }
 
 async function drained(raw: ServerResponse, ending: AbortSignal): Promise<void> {

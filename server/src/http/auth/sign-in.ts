@@ -217,7 +217,7 @@ const meSchema = z.object({
   isFresh: z.boolean(),
   // In which the days of an account begin, or those of the operators.
   timeZone: z.string(),
-  // Where the account's history ends, for who may read it. What a page reads after this answer is not older.
+  // Where the account's history ends, from where its pages follow. What a page reads after this answer is not older.
   cursor: z.string().nullable(),
 })
 
@@ -226,8 +226,7 @@ async function presentMe(ctx: Context, session: Session) {
   const accountId = caller.kind === 'account' ? caller.accountId : null
   const { kind, email } = caller
   const accounts = accountId === null ? [] : await listMemberships(ctx, session.userId)
-  const mayFollow = caller.kind === 'account' && caller.scopes.includes('events:read')
-  const stand = mayFollow ? await readStand(ctx, caller.accountId) : undefined
+  const stand = caller.kind === 'account' ? await readStand(ctx, caller.accountId) : undefined
   const cursor = stand ? historyCursor(stand.historyId, stand.last) : null
   const timeZone = accountId === null ? DAY_ZONE : (await readHolder(ctx, accountId)).timeZone
   return {
