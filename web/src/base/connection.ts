@@ -21,6 +21,18 @@ export function trackNetwork(): void {
   addEventListener('online', () => lostMs.set(undefined))
 }
 
+/** For whoever got no answer: calls it each time that the server can be reached again, also if it is back already. Returns what ends it. */
+export function whenBack(act: () => void): () => void {
+  let wasLost = lostMs.get() !== undefined
+  if (!wasLost) act()
+  return lostMs.subscribe(() => {
+    const isLost = lostMs.get() !== undefined
+    const isBack = wasLost && !isLost
+    wasLost = isLost
+    if (isBack) act()
+  })
+}
+
 /** Without a connection, returns the time of the last answer, which is how old the page may be. */
 export function useLostSince(): number | undefined {
   return lostMs.use()

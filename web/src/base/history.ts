@@ -6,14 +6,18 @@ import { noteAnswer } from './connection.ts'
 import { queryClient, refresh } from './queries.ts'
 import { leaveToSignIn, sessionQuery } from './session.ts'
 import { makeStore } from './store.ts'
+import { forgetPaid, notePaid } from './tab-title.ts'
 
 // The dashboard follows the history of its account. One stream tells of each event, and so which queries are out of
-// date. What the history does not tell, such as a new deposit, is read again by timers of the pages that show it.
+// date. It also says when there is a new deposit, or when money was set aside for a refund or a payout, of which the
+// history has no event. What neither tells is read again by timers of the pages that show it, each with its reason.
 
 const DEPOSIT: readonly QueryKey[] = [['overview'], ['open'], ['list', '/deposits']]
 const MONEY: readonly QueryKey[] = [...DEPOSIT, ['list', '/statement'], ['balance']]
 const PAYOUT: readonly QueryKey[] = [...MONEY, ['list', '/payouts']]
 const KEYS: readonly QueryKey[] = [['overview'], ['keys']]
+/** What is out of date after a change that no event tells. */
+const UNTOLD: readonly QueryKey[] = PAYOUT
 
 /** What an event makes out of date, besides the page of its deposit and the deliveries. */
 const OUT_OF_DATE: Record<EventKind | 'WEBHOOK_TEST', readonly QueryKey[]> = {
@@ -43,6 +47,8 @@ const RECONNECT_WITHIN_MS = 10_000
 const SLOW_POLL_MS = 30_000
 /** After a longer time, reading anew is less work than what happened meanwhile. */
 const RESUME_WITHIN_MS = 60_000
+/** A working day. Most sessions end sooner, and with them the stream. */
+const FOLLOW_HIDDEN_MS = 12 * 3_600_000
 
 const isFollowing = makeStore(false)
 
@@ -56,13 +62,18 @@ export function followHistory(): (() => void) | undefined {
   let source: EventSource | undefined
   let timer: ReturnType<typeof setTimeout> | undefined
   let hiddenMs = Date.now()
-  let isOver = false
+  let shown = new AbortController()
+  let mayFollow = !document.hidden
 
   function listen(heardWithinMs = RECONNECT_WITHIN_MS) {
     source?.close()
     expectWithin(heardWithinMs)
     source = new EventSource(fileUrl('/events/stream', { after: position }))
     source.addEventListener('alive', noteHeard)
+    source.addEventListener('deposits', (event) => {
+      noteHeard(event)
+      gather(UNTOLD)
+    })
     source.addEventListener('message', (event) => {
       noteHeard(event)
       noteEvent(event.data)
@@ -91,39 +102,69 @@ export function followHistory(): (() => void) | undefined {
     expectWithin(SLOW_POLL_MS)
     // Not by its query: pages cannot be shown without the person, and the session may have ended.
     const session = await get<Session>('/me').catch(() => undefined)
-    if (isOver || document.hidden || !session) return
+    if (!mayFollow || !session) return
     if (!session.me) return leaveToSignIn(location.pathname + location.search)
     position = session.me.cursor
     listen(SLOW_POLL_MS)
     await refetchAll()
   }
 
-  // A hidden page has no stream: over HTTP/1.1 a browser allows six connections per host, and tabs share them.
-  function followWhileVisible() {
+  function noteVisibility() {
     if (document.hidden) {
       hiddenMs = Date.now()
       stop()
-    } else if (Date.now() - hiddenMs > RESUME_WITHIN_MS) void startAgain()
+      void followHidden()
+      return
+    }
+    shown.abort()
+    mayFollow = true
+    forgetPaid()
+    if (source) refetchSoon()
+    else if (Date.now() - hiddenMs > RESUME_WITHIN_MS) void startAgain()
     else listen()
   }
 
+  // Over HTTP/1.1 a browser allows six connections per host, and tabs share them. So one hidden tab at a time follows,
+  // for the count in its title. Plain http from another machine has no locks, and then no hidden tab does.
+  async function followHidden() {
+    shown = new AbortController()
+    const end = AbortSignal.any([shown.signal, AbortSignal.timeout(FOLLOW_HIDDEN_MS)])
+    const follow = async () => {
+      mayFollow = true
+      listen()
+      await new Promise((resolve) => end.addEventListener('abort', resolve))
+      if (document.hidden) stop()
+    }
+    // Rejected if it ends before this tab's turn has come.
+    await navigator.locks?.request('guiche: the hidden tab that follows', { signal: end }, follow).catch(() => {})
+  }
+
   function stop() {
+    mayFollow = false
     clearTimeout(timer)
     source?.close()
+    source = undefined
     isFollowing.set(false)
   }
 
-  if (!document.hidden) listen()
-  document.addEventListener('visibilitychange', followWhileVisible)
+  // The browser would wait for up to five seconds, and a connection may be dead without having ended.
+  const listenAgain = () => void (mayFollow && listen())
+
+  if (mayFollow) listen()
+  else void followHidden()
+  document.addEventListener('visibilitychange', noteVisibility)
+  addEventListener('online', listenAgain)
   return () => {
-    isOver = true
-    document.removeEventListener('visibilitychange', followWhileVisible)
+    document.removeEventListener('visibilitychange', noteVisibility)
+    removeEventListener('online', listenAgain)
     stop()
+    shown.abort()
   }
 }
 
 function noteEvent(text: string): void {
   const { event, data } = JSON.parse(text) as { event: string; data: { paymentLinkId?: string | null } }
+  if (event === 'DEPOSIT_ASSET_SUCCESS' && document.hidden) notePaid()
   const known: Readonly<Record<string, readonly QueryKey[] | undefined>> = OUT_OF_DATE
   const keys = known[event]
   // The service is newer than this page.
@@ -137,13 +178,18 @@ let isRefetching = false
 
 function gather(keys: readonly QueryKey[]): void {
   for (const key of keys) gathered.set(JSON.stringify(key), key)
+  refetchSoon()
+}
+
+function refetchSoon(): void {
   if (!isRefetching) void refetchGathered()
 }
 
 /** The next round waits for the one before, because a refetch cancels one of the same query that is under way. */
 async function refetchGathered(): Promise<void> {
   isRefetching = true
-  while (gathered.size > 0) {
+  // Nobody looks at a hidden page: it catches up when it is shown.
+  while (gathered.size > 0 && !document.hidden) {
     // The other events of the same moment are on their way.
     await new Promise((resolve) => setTimeout(resolve))
     const keys = [...gathered.values()]

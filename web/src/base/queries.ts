@@ -43,6 +43,12 @@ export type List<Row> = {
 }
 
 export type CursorList<Row> = List<Row> & {
+  /** The same for all pages of a list with the same filters. */
+  name: string
+  isFiltered: boolean
+  /** The rows of the first page, also while another one is shown. */
+  top: readonly Row[] | undefined
+  toFirst: () => void
   isFetching: boolean
   pageNumber: number
   previous: (() => void) | undefined
@@ -72,7 +78,14 @@ export function useCursorList<Row>(options: {
     placeholderData: keepPreviousData,
     refetchInterval: refetchIntervalMs ?? false,
   })
-  const trail = makeTrail(JSON.stringify([path, query]))
+  // Tells on a later page that there are new rows. Only what makes it out of date reads it again.
+  const first = useGet<Answer>(['list', path, query, null], path, {
+    query,
+    enabled: cursor !== null,
+    staleTime: Number.POSITIVE_INFINITY,
+  })
+  const name = JSON.stringify([path, query])
+  const trail = makeTrail(name)
   const go = (page: number, to: string | null) => {
     trail.set(page, to)
     const { cursor: _, page: __, ...others } = search
@@ -83,10 +96,15 @@ export function useCursorList<Row>(options: {
     })
   }
   const { data } = answer
+  const top = cursor === null ? data : first.data
   const nextCursor = answer.isPlaceholderData ? null : (data?.nextCursor ?? null)
   return {
     // The contract's types cannot name a field by a variable.
     rows: data?.[field] as Row[] | undefined,
+    top: top?.[field] as Row[] | undefined,
+    name,
+    isFiltered: Object.entries(search).some(([key, value]) => value && key !== 'cursor' && key !== 'page'),
+    toFirst: () => go(1, null),
     error: data === undefined ? answer.error : null,
     retry: () => void answer.refetch(),
     isFetching: answer.isFetching,

@@ -13,6 +13,7 @@ export function makeStore<T>(value: T) {
       value = next
       for (const listener of listeners) listener()
     },
+    subscribe,
     use: () => useSyncExternalStore(subscribe, () => value),
   }
 }

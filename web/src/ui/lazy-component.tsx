@@ -1,5 +1,6 @@
 import { useCallback, useEffect, useRef, useState, type ComponentType, type ReactNode } from 'react'
 import { ApiError, get } from '../base/api.ts'
+import { whenBack } from '../base/connection.ts'
 import { translations } from '../base/language.ts'
 import { Button } from './button.tsx'
 import { Failure } from './page.tsx'
@@ -13,7 +14,7 @@ const RELOADED = 'reloaded for a new build'
 
 /**
  * A component that is loaded when it is first shown. While the server is out of reach the failure is shown in its
- * place, with a button to retry, and it is retried once the browser is online again. It does not use Suspense, which
+ * place, with a button to retry, and it is retried once the server can be reached again. It does not use Suspense, which
  * delays content by up to 300 ms.
  *
  *     const Page = lazyComponent(() => import('./page.tsx'), 'Page')
@@ -43,9 +44,8 @@ export function lazyComponent<Module extends Components<Name>, Name extends stri
     }, [])
     useEffect(attempt, [attempt])
     useEffect(() => {
-      if (failure === undefined) return
-      addEventListener('online', attempt)
-      return () => removeEventListener('online', attempt)
+      if (failure instanceof ApiError && failure.status === 0) return whenBack(attempt)
+      return undefined
     }, [failure, attempt])
     if (Loaded) return <Loaded {...props} />
     if (failure === undefined) return meanwhile

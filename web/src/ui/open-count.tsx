@@ -50,6 +50,7 @@ function sumOf(counts: Readonly<Record<string, number>>, to: readonly string[]):
   return to.reduce((sum, page) => sum + (counts[page] ?? 0), 0)
 }
 
+/** Operators have no stream, and an account holder may have none for a while. */
 const READ_EVERY_MS = 20_000
 
 /** The page that shows what is counted. */

@@ -2,6 +2,7 @@ import { Link } from '@tanstack/react-router'
 import { useEffect, type ReactNode } from 'react'
 import { useErrorText } from '../base/error-text.ts'
 import { translations } from '../base/language.ts'
+import { nameTab } from '../base/tab-title.ts'
 import { Button } from './button.tsx'
 import { ArrowLeftIcon, RefreshIcon, WarningIcon, type Icon } from './icons.tsx'
 
@@ -62,7 +63,7 @@ export function Page(props: {
 /** Sets the tab's title. After a navigation it focuses the heading, where screen readers then start. */
 export function useTitle(title: string): void {
   useEffect(() => {
-    document.title = `${title} · guiche`
+    nameTab(title)
   }, [title])
   useEffect(() => {
     if (hasFollowed) document.querySelector<HTMLElement>('h1')?.focus({ preventScroll: true })

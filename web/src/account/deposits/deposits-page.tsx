@@ -23,8 +23,8 @@ const useTexts = translations({
   status: ['Todas as situações', 'All statuses'],
   emptyTitle: ['Nenhum depósito ainda', 'No deposits yet'],
   emptyText: [
-    'Crie um aqui ou pela API: ele aparece nesta lista em alguns segundos.',
-    'Create one here or through the API. It appears in this list within seconds.',
+    'Crie um aqui ou pela API: ele aparece nesta lista na hora.',
+    'Create one here or through the API. It appears in this list at once.',
   ],
   noneTitle: ['Nenhum depósito encontrado', 'No deposits found'],
   noneText: [
@@ -35,8 +35,6 @@ const useTexts = translations({
 })
 
 const PAGE_ROWS = 25
-/** For new deposits, which the history does not tell: who makes one has the answer. */
-const REFRESH_MS = 15_000
 
 export function DepositsPage() {
   const t = useTexts()
@@ -50,7 +48,6 @@ export function DepositsPage() {
     path: '/deposits',
     query: { ...query, limit: PAGE_ROWS },
     field: 'deposits',
-    refetchIntervalMs: REFRESH_MS,
   })
   return (
     <Page

@@ -3,7 +3,7 @@ import { useLanguage } from '../../base/language.ts'
 import { useMe } from '../../base/session.ts'
 import type { Notice } from '../../contract/types.ts'
 
-// What happened some seconds ago is told after the history has told of it.
+// The stream does not tell of notices: they are written some seconds after it told of their event, or with no event.
 const READ_EVERY_MS = 30_000
 
 type NoticePage = { notices: Notice[]; unseen: number; nextCursor: string | null }

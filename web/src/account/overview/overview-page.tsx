@@ -18,8 +18,8 @@ const useTexts = translations({
   all: ['Ver todos', 'View all'],
 })
 
-/** For what the history does not tell: new deposits, and webhooks that fail or work again. */
-const REFRESH_MS = 60_000
+/** The stream does not tell of webhooks that fail or work again, of keys that soon expire, and that a day begins. */
+const REFRESH_MS = 5 * 60_000
 
 export function OverviewPage() {
   const t = useTexts()

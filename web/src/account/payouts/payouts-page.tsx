@@ -46,18 +46,16 @@ const useTexts = translations({
 })
 
 const PAGE_ROWS = 25
-const REFRESH_MS = 60_000
 
 export function PayoutsPage() {
   const t = useTexts()
   const statusText = useStatusText()
-  const balance = useGet<Balance>(['balance'], '/balance', { refetchInterval: REFRESH_MS })
+  const balance = useGet<Balance>(['balance'], '/balance')
   const filters = useFilters(['status'])
   const list = useCursorList<Payout>({
     path: '/payouts',
     query: { ...filters.values, limit: PAGE_ROWS },
     field: 'payouts',
-    refetchIntervalMs: REFRESH_MS,
   })
   const sayWhat = useDetails()
   return (

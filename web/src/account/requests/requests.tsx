@@ -50,6 +50,7 @@ const useTexts = translations({
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 const STATUSES = ['2xx', '4xx', '5xx'] as const
+/** The stream does not tell of requests: one for each would cost more than they do. */
 const REFRESH_MS = 5_000
 
 type Counts = { unrecorded: number; keptDays: number }

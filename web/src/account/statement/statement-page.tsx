@@ -34,8 +34,6 @@ const useTexts = translations({
 })
 
 const PAGE_ROWS = 25
-/** The history tells of all but the amount that a new refund reserves: it tells how the refund ends. */
-const REFRESH_MS = 60_000
 const PATH = '/statement'
 
 export function StatementPage() {
@@ -45,7 +43,7 @@ export function StatementPage() {
   const chosen = chosenPeriod(filters, 'month')
   const { period, from, to } = chosen
   const query = { from, to, minValue, maxValue, limit: PAGE_ROWS }
-  const list = useCursorList<StatementLine>({ path: PATH, query, field: 'lines', refetchIntervalMs: REFRESH_MS })
+  const list = useCursorList<StatementLine>({ path: PATH, query, field: 'lines' })
   // The first page of the list, which alone has balances and totals.
   const summary = useGet<Statement>(['list', PATH, query, null], PATH, {
     query,
@@ -106,9 +104,7 @@ function LineCard({ line }: { line: StatementLine }) {
 function CurrentBalance() {
   const t = useTexts()
   const { money } = useFormat()
-  const balance = useGet<{ available: number; reserved: number }>(['balance'], '/balance', {
-    refetchInterval: REFRESH_MS,
-  })
+  const balance = useGet<{ available: number; reserved: number }>(['balance'], '/balance')
   // Shows no error text, because the list below has it.
   const value = balance.data ? (
     <Money cents={balance.data.available} />

@@ -29,6 +29,7 @@ const useTexts = translations({
 })
 
 const PAGE_ROWS = 25
+/** Operators have no stream: each is the history of one account. */
 const REFRESH_MS = 15_000
 
 /** The charges of one account, or of all. */

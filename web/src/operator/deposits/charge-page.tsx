@@ -57,7 +57,7 @@ const useTexts = translations({
   soon: ['a caminho', 'on its way'],
 })
 
-/** A payment may arrive while the page is open. */
+/** Operators have no stream: each is the history of one account. */
 const REFRESH_MS = 15_000
 
 export function ChargePage() {

@@ -97,7 +97,7 @@ const useTexts = translations({
   noneLeft: ['Nenhuma outra exceção está pendente.', 'No other exception is open.'],
 })
 
-/** The page polls while a refund is in progress. */
+/** While a refund is in progress. Operators have no stream. */
 const FOLLOW_MS = 2_000
 
 export function ExceptionPage() {

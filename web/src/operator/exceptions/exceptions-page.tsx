@@ -53,6 +53,7 @@ const useTexts = translations({
 
 /** Without a filter only open ones are listed. */
 const ALL = 'all'
+/** Operators have no stream: each is the history of one account. */
 const REFRESH_MS = 20_000
 /** The server takes no more at once. A page of the list has as many. */
 const MAX_CHOSEN = 50

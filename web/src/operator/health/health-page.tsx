@@ -45,6 +45,7 @@ const useTexts = translations({
   connections: (inUse: string, max: string) => [`${inUse} de ${max} conexões`, `${inUse} of ${max} connections`],
 })
 
+/** Operators have no stream: each is the history of one account. */
 const REFRESH_MS = 10_000
 const TONES = { green: 'good', yellow: 'wait', red: 'bad' } as const
 const AREAS = ['money', 'providers', 'queues', 'workers', 'database', 'history', 'processes'] as const

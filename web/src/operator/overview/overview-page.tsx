@@ -70,6 +70,7 @@ const useTexts = translations({
   closedAt: ['Fechado em', 'Closed'],
 })
 
+/** Operators have no stream: each is the history of one account. */
 const REFRESH_MS = 30_000
 
 export function OperatorOverviewPage() {

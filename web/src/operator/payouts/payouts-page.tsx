@@ -48,6 +48,7 @@ const useTexts = translations({
 
 /** Without a filter only open ones are listed. */
 const ALL = 'all'
+/** Operators have no stream: each is the history of one account. */
 const REFRESH_MS = 20_000
 
 type Deciding = { payout: OperatorPayout; how: 'pay' | 'reject' }

@@ -29,6 +29,7 @@ const useTexts = translations({
   emptyText: ['Todas as contas estão recebendo seus eventos.', 'All accounts receive their events.'],
 })
 
+/** Operators have no stream: each is the history of one account. */
 const REFRESH_MS = 30_000
 
 export function OperatorWebhooksPage() {

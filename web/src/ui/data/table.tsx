@@ -3,6 +3,7 @@ import type { ReactNode } from 'react'
 import { translations } from '../../base/language.ts'
 import type { CursorList, List } from '../../base/queries.ts'
 import { Button } from '../button.tsx'
+import { useSteadyRows } from './new-rows.tsx'
 import { Failure, Skeleton } from '../page.tsx'
 
 const useTexts = translations({
@@ -50,21 +51,25 @@ const WIDE_ONLY = '@max-4xl:hidden!'
 
 /** Shows every list: rows on a wide screen, cards on a phone. Loading, empty, failed and the pages share one place. */
 export function Table<Row>(props: TableProps<Row>) {
-  const { list, empty = null } = props
-  if (list.rows === undefined && list.error) return <Failure error={list.error} onRetry={list.retry} />
-  if (list.rows?.length === 0) return <>{empty}</>
+  const { list, rowKey, empty = null } = props
+  const { rows, marked, button } = useSteadyRows(list, rowKey)
+  if (rows === undefined && list.error) return <Failure error={list.error} onRetry={list.retry} />
+  if (rows?.length === 0) return <>{empty}</>
   return (
     <>
-      <Grid {...props} />
+      {button}
+      <Grid {...props} rows={rows} marked={marked} />
       {'pageNumber' in list && <Pagination list={list} />}
     </>
   )
 }
 
-function Grid<Row>(props: TableProps<Row>) {
-  const { caption, columns, list, rowKey, rowLink, rowState, skeletonRows = 6, control, card } = props
+type GridProps<Row> = TableProps<Row> & { rows: readonly Row[] | undefined; marked: ReadonlySet<string> }
+
+function Grid<Row>(props: GridProps<Row>) {
+  const { caption, columns, list, rows, marked, rowKey, rowLink, rowState, skeletonRows = 6, control, card } = props
   const t = useTexts()
-  const { rows, isStale = false } = list
+  const { isStale = false } = list
   // The roles are repeated because some screen readers ignore a table that is laid out as blocks.
   return (
     <div className="@container">
@@ -105,6 +110,7 @@ function Grid<Row>(props: TableProps<Row>) {
                 <DataRow
                   key={rowKey(row)}
                   row={row}
+                  isMarked={marked.has(rowKey(row))}
                   columns={columns}
                   link={rowLink?.(row)}
                   control={control && (control.of(row) ?? '')}
@@ -120,17 +126,18 @@ function Grid<Row>(props: TableProps<Row>) {
 
 function DataRow<Row>(props: {
   row: Row
+  isMarked: boolean
   columns: readonly Column<Row>[]
   link: string | undefined
   control: ReactNode | undefined
   state: HistoryState | undefined
   card: ReactNode | undefined
 }) {
-  const { row, columns, link, control, state, card } = props
+  const { row, isMarked, columns, link, control, state, card } = props
   return (
     <tr
       role="row"
-      className={`relative max-md:block max-md:px-5 max-md:py-3 ${link === undefined ? '' : 'hover:bg-hover'} ${control === undefined ? '' : 'max-md:pl-14'}`}
+      className={`relative max-md:block max-md:px-5 max-md:py-3 motion-safe:transition-colors motion-safe:duration-1000 ${isMarked ? 'bg-good-ground' : ''} ${link === undefined ? '' : 'hover:bg-hover'} ${control === undefined ? '' : 'max-md:pl-14'}`}
     >
       {control !== undefined && <ControlCell>{control}</ControlCell>}
       {card !== undefined && (
