@@ -45,6 +45,14 @@ test('what another process did is told by a poll: a deposit, and money that was 
   expect(told()).toBe(3)
 })
 
+test('what this process made is told without a poll', async () => {
+  const { w, account } = await paidBefore()
+  const { polls, told } = await watching(w, account)
+  await openDeposit(w.ctx, account.caller, REQUEST, null)
+  await vi.advanceTimersByTimeAsync(1)
+  expect([polls.count(), told()]).toEqual([0, 1])
+})
+
 test('however many deposits are made, a page is told at most once a second', async () => {
   const { w, account } = await paidBefore()
   const { polls, told } = await watching(w, account)

@@ -21,7 +21,10 @@ export function trackNetwork(): void {
   addEventListener('online', () => lostMs.set(undefined))
 }
 
-/** For whoever got no answer: calls it each time that the server can be reached again, also if it is back already. Returns what ends it. */
+/**
+ * For whoever got no answer: calls it each time that the server can be reached again, also if it is back already.
+ * Returns what ends it.
+ */
 export function whenBack(act: () => void): () => void {
   let wasLost = lostMs.get() !== undefined
   if (!wasLost) act()

@@ -6,7 +6,6 @@ import { noteAnswer } from './connection.ts'
 import { queryClient, refresh } from './queries.ts'
 import { leaveToSignIn, sessionQuery } from './session.ts'
 import { makeStore } from './store.ts'
-import { forgetPaid, notePaid } from './tab-title.ts'
 
 // The dashboard follows the history of its account. One stream tells of each event, and so which queries are out of
 // date. It also says when there is a new deposit, or when money was set aside for a refund or a payout, of which the
@@ -43,6 +42,8 @@ const REFETCH_AT_MOST_EVERY_MS = 1_000
 const SILENCE_MS = 45_000
 /** A browser reconnects by itself after 1 to 5 seconds, and goes on from the last position. */
 const RECONNECT_WITHIN_MS = 10_000
+/** In the title. A number above this says as much as any greater one. */
+const MOST_PAID = 99
 /** Without a stream, everything shown is read again this often. */
 const SLOW_POLL_MS = 30_000
 /** After a longer time, reading anew is less work than what happened meanwhile. */
@@ -118,7 +119,7 @@ export function followHistory(): (() => void) | undefined {
     }
     shown.abort()
     mayFollow = true
-    forgetPaid()
+    countPaid(0)
     if (source) refetchSoon()
     else if (Date.now() - hiddenMs > RESUME_WITHIN_MS) void startAgain()
     else listen()
@@ -164,7 +165,7 @@ export function followHistory(): (() => void) | undefined {
 
 function noteEvent(text: string): void {
   const { event, data } = JSON.parse(text) as { event: string; data: { paymentLinkId?: string | null } }
-  if (event === 'DEPOSIT_ASSET_SUCCESS' && document.hidden) notePaid()
+  if (event === 'DEPOSIT_ASSET_SUCCESS' && document.hidden) countPaid(paid + 1)
   const known: Readonly<Record<string, readonly QueryKey[] | undefined>> = OUT_OF_DATE
   const keys = known[event]
   // The service is newer than this page.
@@ -201,4 +202,19 @@ async function refetchGathered(): Promise<void> {
 
 async function refetchAll(): Promise<void> {
   await queryClient.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== sessionQuery.queryKey[0] })
+}
+
+// ---- The title of the tab: before that of the page, how many deposits were paid while nobody saw it ----
+
+let title = document.title
+let paid = 0
+
+export function nameTab(name: string): void {
+  title = `${name} · guiche`
+  countPaid(paid)
+}
+
+function countPaid(count: number): void {
+  paid = count
+  document.title = paid === 0 ? title : `(${paid > MOST_PAID ? `${MOST_PAID}+` : paid}) ${title}`
 }

@@ -14,8 +14,8 @@ const RELOADED = 'reloaded for a new build'
 
 /**
  * A component that is loaded when it is first shown. While the server is out of reach the failure is shown in its
- * place, with a button to retry, and it is retried once the server can be reached again. It does not use Suspense, which
- * delays content by up to 300 ms.
+ * place, with a button to retry, and it is retried once the server can be reached again. It does not use Suspense,
+ * which delays content by up to 300 ms.
  *
  *     const Page = lazyComponent(() => import('./page.tsx'), 'Page')
  */

@@ -1,8 +1,8 @@
 import { Link } from '@tanstack/react-router'
 import { useEffect, type ReactNode } from 'react'
 import { useErrorText } from '../base/error-text.ts'
+import { nameTab } from '../base/history.ts'
 import { translations } from '../base/language.ts'
-import { nameTab } from '../base/tab-title.ts'
 import { Button } from './button.tsx'
 import { ArrowLeftIcon, RefreshIcon, WarningIcon, type Icon } from './icons.tsx'
 

@@ -26,7 +26,7 @@ const NEWEST = 10
 // Between two polls. If more are announced, the next poll tells of them once more.
 const MAX_KNOWN = 1_000
 
-type Watched = { pages: Set<() => void>; known: Set<string>; toldMs: number; timer: NodeJS.Timeout | undefined }
+type Watched = { pages: Set<() => void>; known: Set<string>; isDue: boolean; timer: NodeJS.Timeout | undefined }
 
 export function makeAccountWatch(core: Core): AccountWatch {
   const accounts = new Map<string, Watched>()
@@ -58,14 +58,16 @@ export function makeAccountWatch(core: Core): AccountWatch {
 
   /** By a timer in any case, so that who made a deposit does not wait for it. */
   function planTelling(account: Watched) {
-    const waitMs = Math.max(0, account.toldMs + TELL_AT_MOST_EVERY_MS - performance.now())
-    account.timer ??= setTimeout(() => tell(account), waitMs).unref()
+    account.isDue = true
+    account.timer ??= setTimeout(() => tell(account)).unref()
   }
 
   function tell(account: Watched) {
     account.timer = undefined
-    account.toldMs = performance.now()
+    if (!account.isDue) return
+    account.isDue = false
     for (const notify of account.pages) notify()
+    account.timer = setTimeout(() => tell(account), TELL_AT_MOST_EVERY_MS).unref()
   }
 
   return {
@@ -79,7 +81,7 @@ export function makeAccountWatch(core: Core): AccountWatch {
       const account = accounts.get(accountId) ?? {
         pages: new Set(),
         known: new Set(),
-        toldMs: Number.NEGATIVE_INFINITY,
+        isDue: false,
         timer: undefined,
       }
       accounts.set(accountId, account)

@@ -97,7 +97,7 @@ function follow<Row>(before: Steady<Row>, of: CursorList<Row>, { keyOf, isReadin
 
 type NewRowsProps = { ref: React.Ref<HTMLDivElement>; count: number; isMore: boolean; onBring: () => void }
 
-/** Takes no room, so that it pushes nothing itself, and stays in view while the page is scrolled. */
+/** Takes no room, so that it pushes nothing. It is on the upper edge of the list, or of the screen when scrolled. */
 function NewRows({ ref, count, isMore, onBring }: NewRowsProps) {
   const t = useTexts()
   return (
@@ -105,10 +105,10 @@ function NewRows({ ref, count, isMore, onBring }: NewRowsProps) {
       ref={ref}
       tabIndex={-1}
       aria-live="polite"
-      className="sticky top-2 z-20 flex h-0 justify-center outline-none print:hidden"
+      className="sticky top-8 z-20 flex h-0 justify-center outline-none print:hidden"
     >
       {count > 0 && (
-        <Button kind="primary" className="mt-1 rounded-full shadow-float" onClick={onBring}>
+        <Button kind="primary" className="-translate-y-1/2 rounded-full! shadow-float" onClick={onBring}>
           <ArrowLeftIcon className="size-4 rotate-90" />
           {t.waiting(count, isMore ? `${count}+` : String(count))}
         </Button>
