@@ -19,7 +19,7 @@ const SERVED_BY_GUICHE = [
 ]
 
 const config = defineConfig({
-  plugins: [react(), tailwindcss(), ofElement(), compressed()],
+  plugins: [react(), tailwindcss(), ofElement(), compressed(), preloads()],
   // The server puts a fresh one in its place for each answer.
   html: { cspNonce: '__CSP_NONCE__' },
   build: {
@@ -96,6 +96,44 @@ function compressed(): Plugin {
         writeFileSync(join(dir, `${name}.br`), brotliCompressSync(content, BROTLI))
         writeFileSync(join(dir, `${name}.gz`), gzipSync(content, { level: 9 }))
       }
+    },
+  }
+}
+
+/** What the pages of the router load: `page(…, '/deposits', lazy(() => import('./deposits-page.tsx')…`. */
+const PAGE = /page\(\w+, '([^']+)', (?:lazy\(\(\) => import\('([^']+)'\)|(\w+))/g
+const NAMED = /const (\w+) = lazy\(\(\) => import\('([^']+)'\)/g
+
+/**
+ * Writes which files each page needs besides those of the document, so that the server names them in it. Otherwise the
+ * browser would learn of them when the script runs and knows who is signed in.
+ */
+function preloads(): Plugin {
+  const source = join(import.meta.dirname, 'src')
+  return {
+    name: 'preloads',
+    apply: 'build',
+    writeBundle({ dir = '' }, bundle) {
+      const chunks = Object.values(bundle).filter((file) => file.type === 'chunk')
+      const needed = (name: string): string[] => {
+        const chunk = chunks.find(({ fileName }) => fileName === name)
+        return [name, ...(chunk?.imports ?? []).flatMap(needed)]
+      }
+      const inDocument = new Set(
+        chunks.filter(({ name, isEntry }) => isEntry && name === 'index').flatMap(({ fileName }) => needed(fileName)),
+      )
+      const filesOf = (module: string) => {
+        const chunk = chunks.find(({ facadeModuleId }) => facadeModuleId === join(source, module))
+        if (!chunk) throw new Error(`router.tsx names ${module}, which has no file of its own`)
+        return [...new Set(needed(chunk.fileName))].filter((name) => !inDocument.has(name)).map((name) => `/${name}`)
+      }
+      const router = readFileSync(join(source, 'router.tsx'), 'utf8')
+      const named = new Map([...router.matchAll(NAMED)].map(([, name = '', module = '']) => [name, module]))
+      const pages = [...router.matchAll(PAGE)].flatMap(([, path = '', module, name = '']) => {
+        const found = module ?? named.get(name)
+        return found === undefined ? [] : [[path, filesOf(found)]]
+      })
+      writeFileSync(join(dir, 'preloads.json'), JSON.stringify(Object.fromEntries(pages)))
     },
   }
 }

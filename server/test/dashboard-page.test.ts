@@ -1,12 +1,13 @@
 import Fastify from 'fastify'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { dashboardPageRoutes } from '../src/http/dashboard/static.ts'
 import { world } from './world.ts'
 
-const INDEX = `<!doctype html><meta property="csp-nonce" nonce="__CSP_NONCE__"><script nonce="__CSP_NONCE__">1</script>`
+const INDEX = `<!doctype html><head><meta property="csp-nonce" nonce="__CSP_NONCE__"><script nonce="__CSP_NONCE__">1</script></head>`
+const LINKS = /<link .*(?=<\/head>)/
 const PAGES = (
   '/ /sign-in /sign-up /forgot-password /reset-password /verify-email /two-factor /deposits /deposits/7c9f /developers ' +
   '/developers/keys /statement /guide /settings /operator /operator/accounts/1'
@@ -20,7 +21,7 @@ test('every page of the dashboard is the same document, under a policy that name
     const nonce = /nonce="([^"]+)"/.exec(answer.body)?.[1] ?? ''
     nonces.add(nonce)
     expect([url, answer.statusCode, answer.headers['content-type']]).toEqual([url, 200, 'text/html; charset=utf-8'])
-    expect(answer.body).toBe(INDEX.replaceAll('__CSP_NONCE__', nonce))
+    expect(answer.body.replace(LINKS, '')).toBe(INDEX.replaceAll('__CSP_NONCE__', nonce))
     expect(answer.headers['cache-control']).toBe('no-store')
     expect(answer.headers['content-security-policy']).toBe(
       `default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; script-src 'self' 'nonce-${nonce}'; ` +
@@ -29,6 +30,28 @@ test('every page of the dashboard is the same document, under a policy that name
   }
   expect(nonces.size).toBe(PAGES.length + 1)
   expect([...nonces].every((nonce) => Buffer.from(nonce, 'base64').length === 18)).toBe(true)
+})
+
+test('a document names who is asked about and the files of its own page, so that they load beside the script', async () => {
+  const app = await built()
+  const linked = async (url: string) =>
+    [...(await app.inject(url)).body.matchAll(/href="([^"]+)"/g)].map(([, href]) => href)
+  for (const url of ['/deposits/7c9f', '/deposits/7c9f?x=/deposits', '/developers/keys/x'])
+    expect([url, await linked(url)]).toEqual([url, ['/dashboard/api/me', '/assets/app-1a2b.js']])
+  for (const url of ['/deposits', '/settings']) expect([url, await linked(url)]).toEqual([url, ['/dashboard/api/me']])
+})
+
+test('every page of the built dashboard has files that are there, and no document names one that is not', async () => {
+  const w = await world()
+  const router = readFileSync(new URL('../../web/src/router.tsx', import.meta.url), 'utf8')
+  const paths = [...router.matchAll(/page\(\w+, '([^']+)'/g)].map(([, path]) => path!).filter((path) => path !== '/$')
+  expect(paths.length).toBeGreaterThan(20)
+  for (const path of paths) {
+    const { body } = await w.app.inject(path.replaceAll('$', 'x'))
+    const files = [...body.matchAll(/<link rel="modulepreload" crossorigin href="([^"]+)">/g)].map(([, href]) => href!)
+    expect([path, files.length]).not.toEqual([path, 0])
+    for (const file of files) expect([path, file, (await w.app.inject(file)).statusCode]).toEqual([path, file, 200])
+  }
 })
 
 test('files are kept by browsers for good, and nothing else of the folder is served', async () => {
@@ -80,6 +103,8 @@ async function built() {
   const folder = temporaryFolder()
   mkdirSync(join(folder, 'assets'))
   writeFileSync(join(folder, 'index.html'), INDEX)
+  const preloads = { '/deposits/$paymentLinkId': ['/assets/app-1a2b.js'], '/developers/$': ['/assets/app-1a2b.js'] }
+  writeFileSync(join(folder, 'preloads.json'), JSON.stringify(preloads))
   writeFileSync(join(folder, 'assets', 'app-1a2b.js'), 'export {}')
   const app = Fastify()
   onTestFinished(() => app.close())

@@ -12,6 +12,7 @@ import { translations } from './base/language.ts'
 import { queryClient } from './base/queries.ts'
 import { hasAny, homeOf, mayOpen, sessionQuery } from './base/session.ts'
 import type { Me } from './contract/types.ts'
+import { overviewQuery } from './account/overview/overview-query.ts'
 import { Shell, type NavEntry } from './shell.tsx'
 import { ButtonLink } from './ui/button.tsx'
 import { Card, Empty, Failure, Page } from './ui/page.tsx'
@@ -94,14 +95,15 @@ const navigation: NavEntry[] = []
 /**
  * A page of a branch. Its code is loaded when it is first opened, or when the pointer is over a link to it. With an
  * `entry` it is in the navigation: icon, Portuguese, English, and what fits on a phone. Members whose role has none of
- * the `scopes` do not see it.
+ * the `scopes` do not see it. `start` asks for its data, while its code loads and is drawn.
  */
 function page<Parent extends AnyRoute, const Path extends string>(
   parent: Parent,
   path: Path,
   component: () => ReactNode,
   entry?: [icon: icons.Icon, pt: string, en: string, short?: string],
-  ...scopes: Scope[]
+  scopes: readonly Scope[] = [],
+  start?: () => void,
 ) {
   if (entry) {
     const [icon, pt, en, short] = entry
@@ -117,12 +119,10 @@ function page<Parent extends AnyRoute, const Path extends string>(
       const { me } = await queryClient.ensureQueryData(sessionQuery)
       if (me && !hasAny(me, scopes)) throw redirect({ to: homeOf(me) })
     },
+    loader: () => start?.(),
   })
 }
 
-const CounterPage = lazy(() => import('./account/counter/counter-page.tsx'), 'CounterPage')
-// A phone at a counter waits for its page, which comes while the server is asked who is signed in.
-if (location.pathname === '/counter') void CounterPage.preload()
 const DevelopersPage = lazy(() => import('./account/developers/developers-page.tsx'), 'DevelopersPage')
 
 // One line per page: dashboard-pages-browser.test.ts reads them and visits each.
@@ -141,17 +141,17 @@ const tree = root.addChildren([
   ]),
   inside.addChildren([
     account.addChildren([
-      page(account, '/', lazy(() => import('./account/overview/overview-page.tsx'), 'OverviewPage'), [icons.OverviewIcon, 'Visão geral', 'Overview'], 'balance:read'),
+      page(account, '/', lazy(() => import('./account/overview/overview-page.tsx'), 'OverviewPage'), [icons.OverviewIcon, 'Visão geral', 'Overview'], ['balance:read'], () => void queryClient.prefetchQuery(overviewQuery)),
       page(account, '/deposits', lazy(() => import('./account/deposits/deposits-page.tsx'), 'DepositsPage'), [icons.DepositIcon, 'Depósitos', 'Deposits']),
       page(account, '/deposits/$paymentLinkId', lazy(() => import('./account/deposits/deposit-page.tsx'), 'DepositPage')),
-      page(account, '/statement', lazy(() => import('./account/statement/statement-page.tsx'), 'StatementPage'), [icons.StatementIcon, 'Extrato', 'Statement'], 'balance:read'),
-      page(account, '/payouts', lazy(() => import('./account/payouts/payouts-page.tsx'), 'PayoutsPage'), [icons.PayoutIcon, 'Repasses', 'Payouts'], 'payouts:read'),
-      page(account, '/statement/print', lazy(() => import('./account/statement/print-page.tsx'), 'PrintPage'), undefined, 'balance:read'),
+      page(account, '/statement', lazy(() => import('./account/statement/statement-page.tsx'), 'StatementPage'), [icons.StatementIcon, 'Extrato', 'Statement'], ['balance:read']),
+      page(account, '/payouts', lazy(() => import('./account/payouts/payouts-page.tsx'), 'PayoutsPage'), [icons.PayoutIcon, 'Repasses', 'Payouts'], ['payouts:read']),
+      page(account, '/statement/print', lazy(() => import('./account/statement/print-page.tsx'), 'PrintPage'), undefined, ['balance:read']),
       // One page with tabs: the rest of the path names the tab.
-      page(account, '/developers', DevelopersPage, [icons.CodeIcon, 'API e webhooks', 'API and webhooks', 'API'], 'events:read'),
-      page(account, '/developers/$', DevelopersPage, undefined, 'events:read'),
-      page(account, '/shop', lazy(() => import('./account/shop/shop-page.tsx'), 'ShopPage'), [icons.ShopIcon, 'Minha loja', 'My shop', 'Loja'], 'shop:write'),
-      page(account, '/team', lazy(() => import('./account/team/team-page.tsx'), 'TeamPage'), [icons.PeopleIcon, 'Equipe', 'Team'], 'members:read'),
+      page(account, '/developers', DevelopersPage, [icons.CodeIcon, 'API e webhooks', 'API and webhooks', 'API'], ['events:read']),
+      page(account, '/developers/$', DevelopersPage, undefined, ['events:read']),
+      page(account, '/shop', lazy(() => import('./account/shop/shop-page.tsx'), 'ShopPage'), [icons.ShopIcon, 'Minha loja', 'My shop', 'Loja'], ['shop:write']),
+      page(account, '/team', lazy(() => import('./account/team/team-page.tsx'), 'TeamPage'), [icons.PeopleIcon, 'Equipe', 'Team'], ['members:read']),
     ]),
     operator.addChildren([
       page(operator, '/operator', lazy(() => import('./operator/overview/overview-page.tsx'), 'OperatorOverviewPage'), [icons.OverviewIcon, 'Visão geral', 'Overview']),
@@ -174,7 +174,7 @@ const tree = root.addChildren([
     page(inside, '/$', NotFound),
   ]),
   counter.addChildren([
-    page(counter, '/counter', CounterPage, [icons.QrIcon, 'Balcão', 'Counter'], 'deposits:write', 'deposits:today'),
+    page(counter, '/counter', lazy(() => import('./account/counter/counter-page.tsx'), 'CounterPage'), [icons.QrIcon, 'Balcão', 'Counter'], ['deposits:write', 'deposits:today']),
   ]),
 ])
 

@@ -1,6 +1,6 @@
+import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { translations } from '../../base/language.ts'
-import { useGet } from '../../base/queries.ts'
 import { useMay } from '../../base/session.ts'
 import type { Overview } from '../../contract/types.ts'
 import { Card, Page, Skeleton } from '../../ui/page.tsx'
@@ -11,6 +11,7 @@ import { ActivityCharts } from './activity-charts.tsx'
 import { AttentionList } from './attention-list.tsx'
 import { Figures } from './figures.tsx'
 import { FirstSteps } from './first-steps.tsx'
+import { overviewQuery } from './overview-query.ts'
 
 const useTexts = translations({
   title: ['Visão geral', 'Overview'],
@@ -23,9 +24,7 @@ const REFRESH_MS = 5 * 60_000
 
 export function OverviewPage() {
   const t = useTexts()
-  const overview = useGet<Overview>(['overview'], '/overview', {
-    refetchInterval: REFRESH_MS,
-  })
+  const overview = useQuery({ ...overviewQuery, refetchInterval: REFRESH_MS })
   const { data } = overview
   return (
     <Page title={t.title} query={overview} actions={<NewDepositButton />}>
