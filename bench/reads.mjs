@@ -1,19 +1,14 @@
 // What people wait for when they look something up: searches, lists, the statement and the overview, in an account with
 // a few deposits and again with very many. See README.md.
-import { chmodSync, mkdtempSync, openSync, rmSync } from 'node:fs'
-import { join, resolve } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { ensureBuilt, root } from '../scripts/bootstrap.mjs'
-import { freePort } from '../scripts/free-port.mjs'
-import { endAll, onUnexpectedEnd, runChild, startChild } from './children.mjs'
+import { withService } from './own-service.mjs'
 import { percentile } from './turns.mjs'
 
 const EMAIL = 'ana@loja.example'
 const OPERATOR = 'op@guiche.example'
 const FEW = 10_000
-const SEED_WITHIN_MS = 90 * 60_000
-const READY_WITHIN_MS = 90_000
 // The dashboard's own goal.
 const GOAL_MS = 150
 
@@ -38,49 +33,17 @@ Exit 0: every p95 is at most ${GOAL_MS} ms. 1: one is not, or the bench failed.`
 }
 
 await ensureBuilt()
-const home = mkdtempSync(join(options.data, 'guiche-reads-'))
-// If we are root, PostgreSQL runs as another user, who must be able to enter this directory.
-chmodSync(home, 0o755)
-const port = await freePort()
-const url = `http://127.0.0.1:${port}`
-const { PATH = '', HOME = '' } = process.env
-const env = {
-  PATH,
-  HOME,
-  GUICHE_HOME: home,
-  PORT: String(port),
-  PUBLIC_URL: url,
-  LOG_LEVEL: 'warn',
-  RATE_LIMIT_PER_SECOND: '0',
-}
-const cli = join(resolve(options.dist), 'cli.js')
-let failure
-onUnexpectedEnd((text) => {
-  failure = text
-})
-for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => void close(1))
-try {
-  process.exitCode = (await measure()) ? 0 : 1
-} catch (error) {
-  console.error(failure ?? error)
-  process.exitCode = 1
-} finally {
-  await close(process.exitCode)
-}
+const { dist, data, days } = options
+let url
+await withService({ name: 'reads', dist, data }, measure)
 
-async function close(code) {
-  await endAll()
-  rmSync(home, { recursive: true, force: true, maxRetries: 5 })
-  process.exit(code)
-}
-
-async function measure() {
-  await start()
-  const account = await signIn(EMAIL, await create('account', EMAIL))
-  const operator = await signIn(OPERATOR, await create('operator', OPERATOR))
-  await seed(FEW)
+async function measure(service) {
+  ;({ url } = service)
+  const account = await service.signIn(EMAIL, await service.create('account', EMAIL))
+  const operator = await service.signIn(OPERATOR, await service.create('operator', OPERATOR))
+  await service.seed(EMAIL, FEW, days)
   const few = await askAll(account, operator)
-  await seed(Number(options.deposits) - FEW)
+  await service.seed(EMAIL, Number(options.deposits) - FEW, days)
   const many = await askAll(account, operator)
   console.log(
     `\n${'question'.padEnd(48)} ${'p50'.padStart(7)} ${'p95'.padStart(7)}   ${'p50'.padStart(7)} ${'p95'.padStart(7)}`,
@@ -96,55 +59,6 @@ async function measure() {
     slow.length === 0 ? `\nEvery p95 is at most ${GOAL_MS} ms.` : `\nSlower than ${GOAL_MS} ms: ${slow.join('; ')}`,
   )
   return slow.length === 0
-}
-
-// ---- The service ----
-
-async function start() {
-  const log = openSync(join(home, 'service.log'), 'a')
-  startChild('The service', process.execPath, [cli, 'start'], { env, stdio: ['ignore', log, log] })
-  const deadline = performance.now() + READY_WITHIN_MS
-  while (!(await isReady())) {
-    if (failure || performance.now() > deadline) throw new Error(failure ?? `The service does not start: see ${home}`)
-    await sleep(100)
-  }
-}
-
-async function isReady() {
-  try {
-    return (await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(2_000) })).ok
-  } catch {
-    return false
-  }
-}
-
-function command(...args) {
-  return runChild(`guiche ${args[0]}`, process.execPath, [cli, ...args], { env, withinMs: SEED_WITHIN_MS })
-}
-
-async function create(kind, email) {
-  const name = kind === 'account' ? ['--name', 'Loja da Ana'] : []
-  const { stdout } = await command(kind, 'create', '--email', email, ...name)
-  return JSON.parse(stdout).password
-}
-
-async function signIn(email, password) {
-  const answer = await fetch(`${url}/dashboard/api/auth/sign-in/email`, {
-    method: 'POST',
-    headers: { origin: url, 'content-type': 'application/json' },
-    body: JSON.stringify({ email, password }),
-  })
-  if (!answer.ok) throw new Error(`${email} cannot sign in: ${answer.status} ${await answer.text()}`)
-  return answer.headers
-    .getSetCookie()
-    .map((line) => line.split(';')[0])
-    .join('; ')
-}
-
-async function seed(deposits) {
-  const began = performance.now()
-  await command('seed', '--deposits', String(deposits), '--days', options.days, '--email', EMAIL)
-  console.log(`${deposits} deposits in ${((performance.now() - began) / 1000).toFixed(0)} s`)
 }
 
 // ---- The questions ----
@@ -218,10 +132,9 @@ async function questionsOf(account) {
 /** Of all ages, so that not only the newest are looked for. */
 async function deposits(account) {
   const ages = Array.from({ length: 10 }, (_, tenth) => tenth / 10)
-  const days = Number(options.days)
   const pages = []
   for (const age of ages) {
-    const to = new Date(Date.now() - age * days * 86_400_000).toISOString()
+    const to = new Date(Date.now() - age * Number(days) * 86_400_000).toISOString()
     pages.push(...(await get(account, `/api/deposits?limit=5&to=${to}`)).deposits)
   }
   return pages
