@@ -1,4 +1,4 @@
-import Fastify from 'fastify'
+import Fastify, { type FastifyInstance } from 'fastify'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -33,12 +33,17 @@ test('every page of the dashboard is the same document, under a policy that name
 })
 
 test('a document names who is asked about and the files of its own page, so that they load beside the script', async () => {
-  const app = await built()
-  const linked = async (url: string) =>
+  const links = async (app: FastifyInstance, url: string) =>
     [...(await app.inject(url)).body.matchAll(/href="([^"]+)"/g)].map(([, href]) => href)
-  for (const url of ['/deposits/7c9f', '/deposits/7c9f?x=/deposits', '/developers/keys/x'])
-    expect([url, await linked(url)]).toEqual([url, ['/dashboard/api/me', '/assets/app-1a2b.js']])
-  for (const url of ['/deposits', '/settings']) expect([url, await linked(url)]).toEqual([url, ['/dashboard/api/me']])
+  const [me, file] = ['/dashboard/api/me', '/assets/app-1a2b.js']
+  const app = await built()
+  for (const url of ['/deposits/7c9f', '/deposits/7c9f?x=/deposits', '/developers/keys/x', '/'])
+    expect([url, await links(app, url)]).toEqual([url, [me, file]])
+  for (const url of ['/deposits', '/settings']) expect([url, await links(app, url)]).toEqual([url, [me]])
+  // The overview is asked for only by who has a session.
+  const signedIn = await built({ hasSession: () => true })
+  expect(await links(signedIn, '/')).toEqual([me, file, '/dashboard/api/overview'])
+  expect(await links(signedIn, '/deposits/7c9f')).toEqual([me, file])
 })
 
 test('every page of the built dashboard has files that are there, and no document names one that is not', async () => {
@@ -99,16 +104,17 @@ test('a service whose dashboard was not built says so, and what to run', async (
   }
 })
 
-async function built() {
+async function built(options: { hasSession?: () => boolean } = {}) {
   const folder = temporaryFolder()
   mkdirSync(join(folder, 'assets'))
   writeFileSync(join(folder, 'index.html'), INDEX)
-  const preloads = { '/deposits/$paymentLinkId': ['/assets/app-1a2b.js'], '/developers/$': ['/assets/app-1a2b.js'] }
+  const paths = ['/', '/deposits/$paymentLinkId', '/developers/$']
+  const preloads = Object.fromEntries(paths.map((path) => [path, ['/assets/app-1a2b.js']]))
   writeFileSync(join(folder, 'preloads.json'), JSON.stringify(preloads))
   writeFileSync(join(folder, 'assets', 'app-1a2b.js'), 'export {}')
   const app = Fastify()
   onTestFinished(() => app.close())
-  await dashboardPageRoutes(app, { folder: `${folder}/` })
+  await dashboardPageRoutes(app, { folder: `${folder}/`, ...options })
   return app
 }
 

@@ -26,6 +26,8 @@ test('a deposit that somebody else makes, here or in another process, is in the 
 
   await open('/')
   await page.getByText('0 of 2 paid').first().waitFor()
+  // The document asks for the session, and the script takes that answer.
+  expect(asked('/dashboard/api/me')).toBe(1)
   await w.deposit(account)
   await page.getByText('0 of 3 paid').first().waitFor()
   await openDeposit(other.ctx, account.caller, { valueCents: 88_00, expiresInSeconds: null }, null)

@@ -56,12 +56,12 @@ export async function dashboardPageRoutes(
   if (!existsSync(index)) return unbuiltPages(app)
   const documentOf = readDocuments(folder)
 
-  const send = ({ url }: FastifyRequest, reply: FastifyReply) => {
+  const send = (request: FastifyRequest, reply: FastifyReply) => {
     const nonce = randomBytes(18).toString('base64')
     return reply
       .type('text/html; charset=utf-8')
       .headers({ 'content-security-policy': policy(nonce), 'cache-control': 'no-store' })
-      .send(documentOf(url).replaceAll(NONCE_PLACE, nonce))
+      .send(documentOf(request.url, hasSession(request)).replaceAll(NONCE_PLACE, nonce))
   }
   for (const url of PAGES) app.get(url, { schema: { hide: true } }, async (request, reply) => send(request, reply))
   // The script renders any other path as "not found", with the navigation of who is signed in.
@@ -78,26 +78,31 @@ export async function dashboardPageRoutes(
 }
 
 /**
- * The document of a page names what its script asks for first: who is signed in, and the page's own files. So a slow
- * phone loads all of it at once. Nothing about the person stands in it.
+ * The document of a page names what its script asks for first: who is signed in, the page's own files, and for who is
+ * signed in its data. So a slow phone loads all of it at once. Nothing about the person stands in it.
  */
-function readDocuments(folder: string): (url: string) => string {
+function readDocuments(folder: string): (url: string, isSignedIn: boolean) => string {
   const document = readFileSync(`${folder}index.html`, 'utf8')
   const preloads = JSON.parse(readFileSync(`${folder}preloads.json`, 'utf8')) as Readonly<Record<string, string[]>>
+  const withLinks = (links: string[]) => document.replace('</head>', `${links.join('')}</head>`)
   const pages = Object.entries(preloads).map(([path, files]) => {
-    const links = files.map((file) => `<link rel="modulepreload" crossorigin href="${file}">`).join('')
     // `$` stands for the rest of a path, and `$name` for one segment.
     const pattern = new RegExp(`^${path.replace(/\$$/, '.+').replace(/\$\w+/g, '[^/]+')}$`)
-    return { pattern, document: document.replace('</head>', `${SESSION}${links}</head>`) }
+    const links = [SESSION, ...files.map((file) => `<link rel="modulepreload" crossorigin href="${file}">`)]
+    const data = path === '/' ? [OVERVIEW] : []
+    return { pattern, document: withLinks(links), signedIn: withLinks([...links, ...data]) }
   })
-  const other = document.replace('</head>', `${SESSION}</head>`)
-  return (url) => {
+  const other = { document: withLinks([SESSION]), signedIn: withLinks([SESSION]) }
+  return (url, isSignedIn) => {
     const [path = ''] = url.split('?')
-    return pages.find(({ pattern }) => pattern.test(path))?.document ?? other
+    const page = pages.find(({ pattern }) => pattern.test(path)) ?? other
+    return isSignedIn ? page.signedIn : page.document
   }
 }
 
 const SESSION = '<link rel="preload" as="fetch" crossorigin href="/dashboard/api/me">'
+/** An operator or a cashier, whose first page is another one, is refused this, and nobody sees it. */
+const OVERVIEW = '<link rel="preload" as="fetch" crossorigin href="/dashboard/api/overview">'
 
 function policy(nonce: string): string {
   return contentSecurityPolicy({
