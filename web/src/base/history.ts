@@ -11,7 +11,7 @@ import { makeStore } from './store.ts'
 // date. It also says when there is a new deposit, or when money was set aside for a refund or a payout, of which the
 // history has no event. What neither tells is read again by timers of the pages that show it, each with its reason.
 
-const DEPOSIT: readonly QueryKey[] = [['overview'], ['open'], ['list', '/deposits']]
+const DEPOSIT: readonly QueryKey[] = [['overview'], ['open'], ['list', '/deposits'], ['takings']]
 const MONEY: readonly QueryKey[] = [...DEPOSIT, ['list', '/statement'], ['balance']]
 const PAYOUT: readonly QueryKey[] = [...MONEY, ['list', '/payouts']]
 const KEYS: readonly QueryKey[] = [['overview'], ['keys']]

@@ -33,23 +33,23 @@ export type Followers = 'programs' | 'pages'
 
 /** What follows the history of an account, besides the list in events.ts. */
 export function historyRoutes(app: Api, ctx: Context, streams: Streams, followers: Followers): void {
+  const isPage = followers === 'pages'
   app.get(
     '/api/events/stream',
     // No HEAD, which would hold an empty stream open.
-    // Who sees only the deposits of today is told that something happened, and not what.
     {
       schema: routes.streamEvents,
       exposeHeadRoute: false,
-      config: { ...reading, orScope: 'deposits:today', isStream: true },
+      // Of people, who sees only the deposits of today is told that something happened, and not what.
+      config: { ...reading, ...(isPage && { orScope: 'deposits:today' as const }), isStream: true },
     },
     async (request, reply) => {
       const { accountId, scopes } = request.caller
       const asked = cursorOf(String(request.headers['last-event-id'] ?? request.query.after ?? '0'))
       // Open tabs do not take the places of programs.
-      const ending = streams.admit(reply.raw, followers === 'pages' ? `pages of ${accountId}` : accountId)
+      const ending = streams.admit(reply.raw, isPage ? `pages of ${accountId}` : accountId)
       const historyId = await checkCursor(ctx, accountId, asked)
       if (!beginEvents(reply, ending)) return
-      const isPage = followers === 'pages'
       const seesEvents = !isPage || scopes.includes('events:read')
       const stream = { raw: reply.raw, ending, isPage, seesEvents, stillMay: request.stillMay }
       await sendHistory(ctx, stream, { accountId, historyId, after: asked.position })

@@ -1,8 +1,9 @@
 import { Link } from '@tanstack/react-router'
-import { useState } from 'react'
+import { useEffect, useState } from 'react'
 import { newIdempotencyKey } from '../../base/api.ts'
 import { useLostSince } from '../../base/connection.ts'
 import { useFormat } from '../../base/format.ts'
+import { followHistory } from '../../base/history.ts'
 import { translations } from '../../base/language.ts'
 import { refresh, useGet } from '../../base/queries.ts'
 import { useMe, useService } from '../../base/session.ts'
@@ -34,11 +35,12 @@ export function CounterPage() {
   const t = useTexts()
   useTitle(t.title)
   useWakeLock()
+  useEffect(followHistory, [])
   const till = tillOf(useMe().accountId ?? '')
   const sale = till.sale.use()
   const shift = till.shift.use()
   const [isCounting, setCounting] = useState(false)
-  const takings = useTakings(shift?.id)
+  const takings = useTakings(shift?.id, isCounting)
   const turn = () => {
     setCounting(!isCounting)
     // Other tills have taken something since.
@@ -60,11 +62,12 @@ export function CounterPage() {
   )
 }
 
-/** While somebody looks at it, read again this often. */
-const REFRESH_MS = 30_000
-
-function useTakings(shift: string | undefined) {
-  return useGet<Takings>(['takings', shift], '/counter/takings', { query: { shift }, refetchInterval: REFRESH_MS })
+/** The keypad needs only the limits: what was taken since is read when somebody looks at it. */
+function useTakings(shift: string | undefined, isShown: boolean) {
+  return useGet<Takings>(['takings', shift], '/counter/takings', {
+    query: { shift },
+    enabled: ({ state }) => isShown || state.data === undefined,
+  })
 }
 
 function shownAgain({ status, ...deposit }: CounterDeposit): Sale {
