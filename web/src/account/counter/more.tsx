@@ -5,7 +5,7 @@ import type { Icon } from '../../ui/icons.tsx'
 export function More({ icon: MoreIcon, label, children }: { icon: Icon; label: string; children: ReactNode }) {
   return (
     <details className="w-full max-w-md">
-      <summary className="mx-auto flex min-h-11 w-fit list-none items-center gap-2 rounded-lg border border-current px-4 font-semibold [&::-webkit-details-marker]:hidden">
+      <summary className="mx-auto flex min-h-11 w-fit list-none items-center gap-2 rounded-lg border border-current/30 px-4 font-semibold [&::-webkit-details-marker]:hidden">
         <MoreIcon className="size-4" />
         {label}
       </summary>
