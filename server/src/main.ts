@@ -123,6 +123,8 @@ type Start = { log: Logger; say: Say; stoppers: (() => Promise<void>)[]; signal:
 async function open(config: Config, { log, say, stoppers, signal }: Start): Promise<App> {
   if (!isSupervised()) await requireListen(config)
   for (const warning of config.warnings) log.warn({}, warning)
+  for (const { provider, text } of config.certificateTroubles)
+    log.warn({ provider }, `the client certificate for ${provider} ${text}`)
   const options = { migrates: true, role: config.role, signal }
   const { value: ctx, sandboxUrl, clock, presence, close } = await openContext(config, log, say, options)
   stoppers.push(close)

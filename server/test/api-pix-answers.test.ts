@@ -438,10 +438,7 @@ test('registering an address is repeated until it is heard', async () => {
   const { psp, provider } = await connectScripted((_, nth) => (nth === 1 ? { status: 503 } : { status: 200 }))
   await provider.registerNotifications('https://guiche.example.com/hook')
   expect(psp.count('PUT /webhook/chave%40example.com')).toBe(2)
-  expect(psp.seen.at(-1)).toMatchObject({
-    body: '{"webhookUrl":"https://guiche.example.com/hook"}',
-    headers: { 'x-skip-mtls-checking': 'true' },
-  })
+  expect(psp.seen.at(-1)).toMatchObject({ body: '{"webhookUrl":"https://guiche.example.com/hook"}' })
 })
 
 test('an address that may have been registered is not told as surely not registered', async () => {

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { certificateExpiry, type ClientCertificate } from '../src/base/client-certificate.ts'
 import { loadConfig } from '../src/config/config.ts'
+import { STANDARD_ACCESS } from '../src/providers/api-pix/banks/bank-profile.ts'
 import { makeClientCertificate, PFX_PASSWORD } from './client-certificate.ts'
 
 test('without any configuration, everything has the default that configuration.md names', () => {
@@ -146,6 +147,9 @@ test('a bank is a provider, and makes the service live', () => {
     {
       kind: 'api-pix',
       name: 'big-bank',
+      bank: undefined,
+      signsCertificates: false,
+      access: STANDARD_ACCESS,
       url: 'https://pix.bank.example/v2',
       tokenUrl: 'https://pix.bank.example/oauth/token',
       clientId: 'id',
@@ -298,9 +302,9 @@ test('certificates are read from their files, and what no connection could use i
   const refused: [Record<string, string>, string][] = [
     [{ CERT: cert, CERT_KEY: otherKey }, 'CERT_KEY is not the key of the certificate in PROVIDER_BIG_BANK_CERT'],
     [{ CERT: nonsense, CERT_KEY: key }, 'CERT must be a file with a certificate in PEM form'],
-    [{ CERT: cert, CERT_KEY: cert }, 'CERT_KEY must be a file with a private key in PEM form, without a password'],
-    [{ PFX: pfx, PFX_PASSWORD: 'wrong' }, 'PFX cannot be opened (mac verify failure): check PROVIDER_BIG_BANK_PFX_'],
-    [{ PFX: cert }, 'PFX cannot be opened ('],
+    [{ CERT: cert, CERT_KEY: cert }, 'CERT_KEY must be a file with a private key in PEM form'],
+    [{ PFX: pfx, PFX_PASSWORD: 'wrong' }, 'PFX cannot be opened with this password: check PROVIDER_BIG_BANK_PFX_'],
+    [{ PFX: cert }, 'PFX holds PEM and not PFX: set PROVIDER_BIG_BANK_CERT instead'],
     [{ CA: nonsense }, 'CA must be a file with a certificate in PEM form'],
   ]
   for (const [variables, words] of refused) expect(() => load(variables)).toThrow(`PROVIDER_BIG_BANK_${words}`)
@@ -424,7 +428,6 @@ test.each<[env: Record<string, string>, text: string]>([
   [{ PROVIDERS: 'bank', PROVIDER_BANK_KIND: 'card' }, 'PROVIDER_BANK_KIND must be one of api-pix, woovi, not "card"'],
   [{ PROVIDERS: 'bank', PROVIDER_BANK_KIND: 'api-pix' }, 'PROVIDER_BANK_URL must be set'],
   [{ ...BANK, PROVIDER_BIG_BANK_CLIENT_SECRET: '' }, 'PROVIDER_BIG_BANK_CLIENT_SECRET must be set'],
-  [{ ...BANK, PROVIDER_BIG_BANK_CERT: 'c' }, 'PROVIDER_BIG_BANK_CERT_KEY must be set, since PROVIDER_BIG_BANK_CERT is'],
   [
     { ...BANK, PROVIDER_BIG_BANK_CERT_KEY: 'k' },
     'PROVIDER_BIG_BANK_CERT must be set, since PROVIDER_BIG_BANK_CERT_KEY is',

@@ -28,7 +28,9 @@ const TREES: Record<string, { layers: Order; folders: Record<string, Order> }> =
       ['process'],
       ['db'],
       ['domain'],
-      ['http', 'workers', 'providers', 'egress', 'mail', 'sandbox', 'config'],
+      ['http', 'workers', 'providers', 'egress', 'mail', 'sandbox'],
+      // It takes the profiles of banks from providers/.
+      ['config'],
       ['open-database.ts', 'log.ts', 'process-status.ts'],
       ['wiring.ts'],
       ['commands', 'main.ts'],

@@ -8,7 +8,7 @@ export type ClientCertificate = { certPem: string; keyPem: string } | { pfx: Buf
 /** When the first certificate of the chain expires; undefined if it cannot be read. */
 export function certificateExpiry(given: ClientCertificate): Date | undefined {
   try {
-    const chain = 'certPem' in given ? readChain(given.certPem) : readPfx(given)
+    const chain = chainOf(given)
     const times = chain.map(({ validTo }) => Date.parse(validTo))
     return times.length === 0 ? undefined : new Date(Math.min(...times))
   } catch {
@@ -16,17 +16,35 @@ export function certificateExpiry(given: ClientCertificate): Date | undefined {
   }
 }
 
+export type CertificateProblem = { kind: 'expired' | 'not_yet_valid'; at: Date } | { kind: 'no_issuer'; issuer: string }
+
+/** What may keep a server from accepting it. A private authority's customers may send the certificate alone. */
+export function findCertificateProblem(given: ClientCertificate, now: Date): CertificateProblem | undefined {
+  const chain = chainOf(given)
+  for (const { validFrom, validTo } of chain) {
+    if (Date.parse(validTo) <= now.getTime()) return { kind: 'expired', at: new Date(validTo) }
+    if (Date.parse(validFrom) > now.getTime()) return { kind: 'not_yet_valid', at: new Date(validFrom) }
+  }
+  const [own] = chain
+  const isAlone = own && chain.length === 1 && !own.checkIssued(own)
+  return isAlone ? { kind: 'no_issuer', issuer: own.issuer.replaceAll('\n', ', ') } : undefined
+}
+
+function chainOf(given: ClientCertificate): X509Certificate[] {
+  return 'certPem' in given ? readChain(given.certPem) : readPfx(given)
+}
+
 export function readChain(pem: string): X509Certificate[] {
   const found = pem.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g) ?? []
   return found.map((certificate) => new X509Certificate(certificate))
 }
 
-/** Node cannot read PFX files, but a TLS context tells which certificate it would present. */
+/** Node cannot read PFX files, but a TLS context tells which certificate it would present, and its issuer's. */
 function readPfx({ pfx, password }: { pfx: Buffer; password?: string }): X509Certificate[] {
   const options = password === undefined ? { pfx } : { pfx, passphrase: password }
-  const { context }: { context: { getCertificate?: () => Buffer | null } } = createSecureContext(options)
-  const certificate = context.getCertificate?.()
-  return certificate ? [new X509Certificate(certificate)] : []
+  type Shown = { getCertificate?: () => Buffer | null; getIssuer?: () => Buffer | null }
+  const { context }: { context: Shown } = createSecureContext(options)
+  return [context.getCertificate?.(), context.getIssuer?.()].flatMap((der) => (der ? [new X509Certificate(der)] : []))
 }
 
 /** Throws at the start, and not at the first call, if a certificate cannot be read. */

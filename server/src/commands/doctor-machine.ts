@@ -17,6 +17,9 @@ export const wrong = (what: string, text: string): Finding => ({ mark: '✗', wh
 export async function examineMachine(config: Config): Promise<Finding[]> {
   return [
     ...examineConfig(config),
+    ...config.certificateTroubles.map(({ provider, text, stopsCalls }) =>
+      (stopsCalls ? wrong : warning)(`certificate ${provider}`, text),
+    ),
     ...examineSecretFiles(config),
     ...examineEncryption(config),
     ...(await examineMail(config)),

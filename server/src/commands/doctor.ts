@@ -87,7 +87,8 @@ function examineCertificate({ name, certificateExpiresAt }: Provider, now: Date)
   const what = `certificate ${name}`
   const days = Math.floor((certificateExpiresAt.getTime() - now.getTime()) / DAY_MS)
   const day = certificateExpiresAt.toISOString().slice(0, 10)
-  if (days < 0) return [wrong(what, `expired on ${day}: get a new one from the bank`)]
+  // Told with the configuration.
+  if (days < 0) return []
   if (days >= RENEW_DAYS) return [fine(what, `valid until ${day}`)]
   const text = `expires on ${day}, in ${days} ${days === 1 ? 'day' : 'days'}: get a new one from the bank`
   return [days < URGENT_DAYS ? wrong(what, text) : warning(what, text)]
@@ -174,7 +175,8 @@ async function examineProvider(provider: Provider): Promise<Finding> {
   try {
     // Asking for a charge that cannot exist proves access and credentials, and changes nothing.
     await provider.check(randomBytes(16).toString('hex'))
-    return fine(what, 'reachable, and accepts our credentials')
+    const problem = provider.accessProblem?.()
+    return problem ? wrong(what, problem) : fine(what, 'reachable, and accepts our credentials')
   } catch (error) {
     return wrong(what, (error as Error).message)
   }

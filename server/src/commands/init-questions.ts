@@ -3,7 +3,8 @@ import { plainHttpNames } from '../base/local-url.ts'
 import { OperatorError } from '../base/operator-error.ts'
 import { file, origin, refusal, url, type Env } from '../config/variables.ts'
 import { loadConfig } from '../config/config.ts'
-import { checkProviderName, loadTls, prefixOf, readCertificate } from '../config/providers.ts'
+import { loadTls, readCertificates } from '../config/certificates.ts'
+import { checkProviderName, prefixOf } from '../config/providers.ts'
 
 /** Options that answer a question beforehand, by the name that Commander gives them. */
 export const ANSWERS = {
@@ -155,7 +156,7 @@ async function askCertificate(ask: Asker['ask'], prefix: string): Promise<Record
       // Absolute, because the service may start in another directory.
       const found = resolve(answer)
       const content = read(found)
-      if (isPem(content)) readCertificate(`${prefix}_CERT`, content)
+      if (isPem(content)) readCertificates({ name: `${prefix}_CERT`, bytes: Buffer.from(content, 'latin1') })
       // A PFX file begins with 0x30, the tag of a DER sequence. Opening it with its password checks the rest.
       else if (!content.startsWith('\x30')) throw new OperatorError(`${found} is neither a PEM nor a PFX file`)
       return found

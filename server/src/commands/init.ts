@@ -61,7 +61,9 @@ async function runInit(terminal: Terminal, options: Options): Promise<void> {
     ...(isLive && lacks('METRICS_TOKEN') && { METRICS_TOKEN: makeSecret() }),
   }
   // Every answer was checked, so this refuses only what contradicts another.
-  for (const warning of loadConfig(settings).warnings) terminal.say(`Warning: ${warning}`)
+  const { warnings, certificateTroubles } = loadConfig(settings)
+  for (const warning of warnings) terminal.say(`Warning: ${warning}`)
+  for (const { text } of certificateTroubles) terminal.say(`Warning: the client certificate ${text}`)
   const copy = writeSettings(path, settings)
   if (copy) terminal.say(`The old file is kept as ${copy}.`)
   terminal.print(`Wrote ${path}`)

@@ -18,6 +18,7 @@ import type { SessionLimits, Settings } from '../domain/core/settings.ts'
 import { makeSealer } from '../base/sealer.ts'
 import { makeSecretBox } from '../domain/core/secret-box.ts'
 import { TERM_NAMES, TERMS, type Terms } from '../domain/core/terms.ts'
+import { certificateTroubles } from './certificates.ts'
 import { loadProviders, urlsOf, type ProviderConfig } from './providers.ts'
 import { callbackSecrets, loadMetricsToken, loadSecretKeys, signInSecret } from './secrets.ts'
 
@@ -44,6 +45,7 @@ export function loadConfig(given?: Env, overrides: Overrides = {}) {
     secretFiles: filesWithSecrets({ env, dotEnv, asked }),
     /** Probable mistakes, one line each. */
     warnings: [...unreadVariables({ env, dotEnv, asked }), ...exposures(config)],
+    certificateTroubles: certificateTroubles(config.providers, new Date()),
   }
 }
 
@@ -204,7 +206,9 @@ export function loadHome(env: Env = withDotEnv(process.env), given?: string): st
 /** Of a sandbox elsewhere. wiring.ts adds the URL of one in this process. */
 function sandboxBankUrl(providers: ProviderConfig[]): string | null {
   const elsewhere = providers.find((provider) => provider.kind === 'api-pix')
-  return elsewhere ? `${elsewhere.url}/bank` : null
+  if (!elsewhere) return null
+  // One that behaves as a bank has API Pix below a path, over TLS, and /bank at its root, without.
+  return elsewhere.bank ? `http://${new URL(elsewhere.url).host}/bank` : `${elsewhere.url}/bank`
 }
 
 function exposures({ host, publicUrl, sandboxHost, providers, settings }: ReturnType<typeof parseConfig>): string[] {

@@ -1,7 +1,5 @@
-import { createPrivateKey, X509Certificate } from 'node:crypto'
-import { createSecureContext } from 'node:tls'
-import { readChain, type ClientCertificate } from '../base/client-certificate.ts'
-import { file, integer, oneOf, refusal, secret, text, url, type Env } from './variables.ts'
+import { CALLS_PER_SECOND, loadApiPix } from './api-pix.ts'
+import { integer, oneOf, refusal, secretText, text, url, type Env } from './variables.ts'
 
 export type ProviderConfig =
   | { kind: 'sandbox'; name: string }
@@ -53,7 +51,8 @@ function isSameAccount(first: ProviderConfig, other: ProviderConfig): boolean {
 function loadProvider(env: Env, name: string): ProviderConfig {
   const prefix = prefixOf(name)
   if (name === 'sandbox' && !env[`${prefix}_URL`]) return { kind: 'sandbox', name }
-  const obviousKind = name === 'sandbox' ? 'api-pix' : name === 'woovi' ? 'woovi' : undefined
+  const isApiPix = name === 'sandbox' || env[`${prefix}_BANK`]
+  const obviousKind = isApiPix ? 'api-pix' : name === 'woovi' ? 'woovi' : undefined
   const kind = oneOf(env, `${prefix}_KIND`, ['api-pix', 'woovi'], obviousKind)
   return kind === 'woovi' ? loadWoovi(env, prefix, name) : loadApiPix(env, prefix, name)
 }
@@ -78,94 +77,6 @@ function loadWoovi(env: Env, prefix: string, name: string) {
     name,
     url: url(env, `${prefix}_URL`, 'https://api.woovi.com'),
     appId: secretText(env, `${prefix}_APP_ID`),
-    callsPerSecond: callsPerSecond(env, prefix, DEFAULT_CALLS_PER_SECOND),
-  }
-}
-
-function loadApiPix(env: Env, prefix: string, name: string) {
-  const baseUrl = url(env, `${prefix}_URL`)
-  const ca = env[`${prefix}_CA`]
-  return {
-    kind: 'api-pix' as const,
-    name,
-    url: baseUrl,
-    tokenUrl: url(env, `${prefix}_TOKEN_URL`, name === 'sandbox' ? `${baseUrl}/oauth/token` : undefined),
-    clientId: secretText(env, `${prefix}_CLIENT_ID`, name === 'sandbox' ? 'sandbox' : undefined),
-    clientSecret: secretText(env, `${prefix}_CLIENT_SECRET`, name === 'sandbox' ? 'sandbox' : undefined),
-    pixKey: text(env, `${prefix}_PIX_KEY`, name === 'sandbox' ? 'sandbox@guiche.example' : undefined),
-    merchant: {
-      name: text(env, `${prefix}_MERCHANT_NAME`, 'guiche'),
-      city: text(env, `${prefix}_MERCHANT_CITY`, 'SAO PAULO'),
-    },
-    tls: loadTls(env, prefix),
-    caPem: ca ? loadAuthorities(`${prefix}_CA`, ca) : undefined,
-    callsPerSecond: callsPerSecond(env, prefix, name === 'sandbox' ? 0 : DEFAULT_CALLS_PER_SECOND),
-  }
-}
-
-function secretText(env: Env, name: string, fallback?: string): string {
-  return text({ [name]: secret(env, name) }, name, fallback)
-}
-
-function callsPerSecond(env: Env, prefix: string, fallback: number): number {
-  return integer(env, `${prefix}_CALLS_PER_SECOND`, fallback, { min: 0, max: 100_000 })
-}
-
-/** The client certificate. Refuses what no connection could use, without quoting a password. */
-export function loadTls(env: Env, prefix: string): ClientCertificate | undefined {
-  const [cert, key, pfx] = [env[`${prefix}_CERT`], env[`${prefix}_CERT_KEY`], env[`${prefix}_PFX`]]
-  if (pfx && (cert || key)) throw refusal(`${prefix}_PFX`, `and ${prefix}_CERT exclude each other: set one`)
-  if (pfx) {
-    const password = secret(env, `${prefix}_PFX_PASSWORD`)
-    const tls = { pfx: file(`${prefix}_PFX`, pfx), ...(password === undefined ? {} : { password }) }
-    requirePfx(prefix, tls)
-    return tls
-  }
-  if (!cert && !key) return undefined
-  if (!cert) throw refusal(`${prefix}_CERT`, `must be set, since ${prefix}_CERT_KEY is`)
-  if (!key) throw refusal(`${prefix}_CERT_KEY`, `must be set, since ${prefix}_CERT is`)
-  const tls = {
-    certPem: file(`${prefix}_CERT`, cert).toString(),
-    keyPem: file(`${prefix}_CERT_KEY`, key).toString(),
-  }
-  requirePair(prefix, tls)
-  return tls
-}
-
-function loadAuthorities(name: string, path: string): string {
-  const pem = file(name, path).toString()
-  if (!attempt(() => readChain(pem))?.length) throw refusal(name, 'must be a file with a certificate in PEM form')
-  return pem
-}
-
-function requirePfx(prefix: string, { pfx, password }: { pfx: Buffer; password?: string }): void {
-  try {
-    createSecureContext({ pfx, ...(password === undefined ? {} : { passphrase: password }) })
-  } catch (error) {
-    // OpenSSL 3 rejects the ciphers of old PFX files.
-    const hint = `check ${prefix}_PFX_PASSWORD; if it is an old file, convert it to PEM`
-    throw refusal(`${prefix}_PFX`, `cannot be opened (${(error as Error).message}): ${hint}`)
-  }
-}
-
-function requirePair(prefix: string, { certPem, keyPem }: { certPem: string; keyPem: string }): void {
-  const certificate = readCertificate(`${prefix}_CERT`, certPem)
-  const key = attempt(() => createPrivateKey(keyPem))
-  if (!key) throw refusal(`${prefix}_CERT_KEY`, 'must be a file with a private key in PEM form, without a password')
-  if (!certificate.checkPrivateKey(key))
-    throw refusal(`${prefix}_CERT_KEY`, `is not the key of the certificate in ${prefix}_CERT`)
-}
-
-export function readCertificate(name: string, pem: string): X509Certificate {
-  const certificate = attempt(() => new X509Certificate(pem))
-  if (!certificate) throw refusal(name, 'must be a file with a certificate in PEM form')
-  return certificate
-}
-
-function attempt<Value>(work: () => Value): Value | undefined {
-  try {
-    return work()
-  } catch {
-    return undefined
+    callsPerSecond: integer(env, `${prefix}_CALLS_PER_SECOND`, DEFAULT_CALLS_PER_SECOND, CALLS_PER_SECOND),
   }
 }

@@ -33,6 +33,10 @@ export function secret(env: Env, name: string): string | undefined {
   return content
 }
 
+export function secretText(env: Env, name: string, fallback?: string): string {
+  return text({ [name]: secret(env, name) }, name, fallback)
+}
+
 export function integer(env: Env, name: string, fallback: number, range: { min: number; max: number }): number {
   const value = env[name]
   if (!value) return fallback

@@ -16,6 +16,8 @@ export type Call = {
   query: string
   body: unknown
   authorization: string | undefined
+  // It came over TLS, with a certificate that the bank signed.
+  isCertified: boolean
 }
 
 export const isRecord = (value: unknown): value is Record<string, unknown> =>

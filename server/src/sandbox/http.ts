@@ -5,14 +5,18 @@ import {
   type Server,
   type ServerResponse,
 } from 'node:http'
-import { isIP } from 'node:net'
+import { createServer as createTlsServer } from 'node:https'
+import { createServer as createSocketServer, isIP, type Server as SocketServer, type Socket } from 'node:net'
+import { TLSSocket } from 'node:tls'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { problem, refusal, type Answer, type Call } from './answer.ts'
+import type { ServerTls } from './certificates.ts'
 import { randomOutcome } from './faults.ts'
-import { hasValidToken } from './oauth.ts'
+import { findToken } from './oauth.ts'
 import type { Psp } from './psp.ts'
 import { settleRefunds } from './refunds.ts'
 import { matchRoute, type Route, type Side } from './routes.ts'
+import { pathAtBank, refuseCall } from './strict.ts'
 
 // Plain node:http: this server runs beside guiche in every benchmark.
 
@@ -26,13 +30,43 @@ const HEADERS_TIMEOUT_MS = 10_000
 // So that the client always closes first.
 const KEEP_ALIVE_MS = 75_000
 
-export function createHttpServer(state: ServerState): Server {
-  const server = createServer((request, response) => {
+export type BankServer = SocketServer & { closeAllConnections(): void }
+
+// With `tls`, one port speaks plain HTTP and TLS: the payer's side needs no certificate.
+export function createHttpServer(state: ServerState, tls?: ServerTls): BankServer {
+  const answer = (request: IncomingMessage, response: ServerResponse) => {
     state.busy += 1
     void respond(state, request, response)
       .catch(() => response.destroy())
       .finally(() => (state.busy -= 1))
+  }
+  const plain = bounded(createServer(answer))
+  if (!tls) return plain
+  // Whoever has no certificate is told so, where a bank only ends the connection.
+  const secure = bounded(createTlsServer({ ...tls, requestCert: true, rejectUnauthorized: false }, answer))
+  const open = new Set<Socket>()
+  const both = createSocketServer((socket) => {
+    open.add(socket)
+    socket.on('error', () => socket.destroy())
+    socket.on('close', () => open.delete(socket))
+    socket.once('readable', () => {
+      const first: Buffer | null = socket.read(1)
+      if (first === null) return void socket.destroy()
+      socket.unshift(first)
+      const server = first[0] === TLS_HANDSHAKE ? secure : plain
+      server.emit('connection', socket)
+    })
   })
+  return Object.assign(both, {
+    closeAllConnections() {
+      for (const socket of open) socket.destroy()
+    },
+  })
+}
+
+const TLS_HANDSHAKE = 0x16
+
+function bounded<AnyServer extends Server>(server: AnyServer): AnyServer {
   server.requestTimeout = REQUEST_TIMEOUT_MS
   server.headersTimeout = HEADERS_TIMEOUT_MS
   server.keepAliveTimeout = KEEP_ALIVE_MS
@@ -42,15 +76,18 @@ export function createHttpServer(state: ServerState): Server {
 async function respond(state: ServerState, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { path, query } = splitUrl(request.url ?? '/')
   const method = request.method ?? 'GET'
-  const match = matchRoute(method, path)
+  const { psp } = state
+  const known = psp.bank ? pathAtBank(psp.bank, path) : path
+  const match = known === undefined ? { allow: [] } : matchRoute(method, known)
   if (!('route' in match)) return send(response, noRoute(sideOf(path), path, match.allow))
   const { route, params } = match
   const refused = refuseCaller(request.headers, route.side, state.host)
   if (refused) return send(response, refused)
   if (state.isDraining) return send(response, unavailable(route.side))
-  const { psp } = state
   psp.calls.set(route.operation, (psp.calls.get(route.operation) ?? 0) + 1)
-  const call: Call = { params, query, body: undefined, authorization: request.headers.authorization }
+  const { authorization } = request.headers
+  const isCertified = request.socket instanceof TLSSocket && request.socket.authorized
+  const call: Call = { params, query, body: undefined, authorization, isCertified }
   const work = () => carryOut(psp, route, call, request)
 
   if (route.side !== 'pix') return deliver(psp, response, await work())
@@ -75,9 +112,8 @@ async function respond(state: ServerState, request: IncomingMessage, response: S
 
 async function carryOut(psp: Psp, route: Route, call: Call, request: IncomingMessage): Promise<Answer> {
   try {
-    if (route.side === 'pix' && !hasValidToken(psp.tokens, psp.now(), call.authorization)) {
-      return problem('NaoAutorizado', 'Falta um token de acesso válido.')
-    }
+    const refused = route.side === 'pix' && refuseAccess(psp, route, call, request)
+    if (refused) return refused
     if (request.method !== 'GET' && request.method !== 'DELETE') {
       if (route.side === 'bank' && !isJson(request.headers)) return refusal(415, 'Send Content-Type: application/json')
       const body = await readBody(request)
@@ -91,6 +127,13 @@ async function carryOut(psp: Psp, route: Route, call: Call, request: IncomingMes
   } catch (error) {
     return internalError(error)
   }
+}
+
+function refuseAccess(psp: Psp, { operation }: Route, call: Call, { headers }: IncomingMessage): Answer | undefined {
+  const { query, isCertified } = call
+  const token = findToken(psp.tokens, psp.now(), call.authorization)
+  if (!token) return problem('NaoAutorizado', 'Falta um token de acesso válido.')
+  return psp.bank && refuseCall(psp.bank, { operation, headers, query, token, isCertified }, psp.callIds)
 }
 
 // The bank serves no pages, so a browser that calls it does so for a page of somebody else, without its user's will.

@@ -1,30 +1,41 @@
 import { randomBytes } from 'node:crypto'
 import { isRecord, type Answer, type Call } from './answer.ts'
+import type { Demands } from './banks.ts'
+import { whyNoToken } from './strict.ts'
 
+export type Token = { endsAtMs: number; clientId: string; scopes: string[] }
 // After a restart every client must fetch a new one, as with a real bank.
-export type Tokens = Map<string, number>
+export type Tokens = Map<string, Token>
 
 const LIFE_SECONDS = 3600
 // A client that fetches a token per call must not fill memory.
 const TOKENS_MAX = 10_000
 const SCOPES = 'cob.write cob.read pix.write pix.read webhook.write webhook.read'
 
+type Issuer = { tokens: Tokens; bank: Demands | undefined; now: () => Date }
+
 // Any client id and secret are accepted, but not none.
-export function issueToken(tokens: Tokens, now: Date, call: Call): Answer {
+export function issueToken({ tokens, bank, now }: Issuer, call: Call): Answer {
+  const { authorization, isCertified } = call
   const form = isRecord(call.body) ? call.body : {}
-  if (form['grant_type'] !== 'client_credentials') {
+  const query = new URLSearchParams(call.query)
+  const why = bank && whyNoToken(bank, { query, form, authorization, isCertified })
+  if (why !== undefined) return refusal(401, 'invalid_client', why)
+  const parameter = (name: string) => String((bank?.tokenQuery.includes(name) ? query.get(name) : form[name]) ?? '')
+  if (parameter('grant_type') !== 'client_credentials') {
     return refusal(400, 'unsupported_grant_type', 'The grant_type must be client_credentials')
   }
-  if (!hasCredentials(call.authorization, form)) {
+  const clientId = clientOf(call.authorization, form, bank?.login === 'certificate')
+  if (clientId === undefined) {
     return refusal(401, 'invalid_client', 'Send a client id and secret, by Basic or in the body')
   }
   const token = randomBytes(24).toString('base64url')
-  tokens.set(token, now.getTime() + LIFE_SECONDS * 1000)
+  const scope = parameter('scope') || SCOPES
+  tokens.set(token, { endsAtMs: now().getTime() + LIFE_SECONDS * 1000, clientId, scopes: scope.split(' ') })
   for (const oldest of tokens.keys()) {
     if (tokens.size <= TOKENS_MAX) break
     tokens.delete(oldest)
   }
-  const scope = typeof form['scope'] === 'string' && form['scope'] !== '' ? form['scope'] : SCOPES
   return {
     status: 200,
     body: { access_token: token, token_type: 'Bearer', expires_in: LIFE_SECONDS, scope },
@@ -32,21 +43,20 @@ export function issueToken(tokens: Tokens, now: Date, call: Call): Answer {
   }
 }
 
-export function hasValidToken(tokens: Tokens, now: Date, authorization: string | undefined): boolean {
-  const match = /^Bearer +(\S+)$/i.exec(authorization ?? '')
-  if (!match?.[1]) return false
-  const expiresAtMs = tokens.get(match[1])
-  if (expiresAtMs === undefined) return false
-  if (now.getTime() < expiresAtMs) return true
-  tokens.delete(match[1])
-  return false
+export function findToken(tokens: Tokens, now: Date, authorization: string | undefined): Token | undefined {
+  const text = /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1] ?? ''
+  const token = tokens.get(text)
+  if (token && now.getTime() < token.endsAtMs) return token
+  tokens.delete(text)
+  return undefined
 }
 
-function hasCredentials(authorization: string | undefined, form: Record<string, unknown>): boolean {
+function clientOf(authorization: string | undefined, form: Record<string, unknown>, isSecretFree: boolean) {
   const basic = /^Basic +(\S+)$/i.exec(authorization ?? '')?.[1]
-  if (basic !== undefined) return /^[^:]+:.+$/s.test(Buffer.from(basic, 'base64').toString())
-  const given = (value: unknown) => typeof value === 'string' && value !== ''
-  return given(form['client_id']) && given(form['client_secret'])
+  if (basic !== undefined) return /^([^:]+):.+$/s.exec(Buffer.from(basic, 'base64').toString())?.[1]
+  const given = (value: unknown): value is string => typeof value === 'string' && value !== ''
+  const id = form['client_id']
+  return given(id) && (isSecretFree || given(form['client_secret'])) ? id : undefined
 }
 
 function refusal(status: number, error: string, description: string): Answer {

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { applyEntry, type Book, type Entry, type Pix, type Refund } from './book.ts'
+import type { Demands } from './banks.ts'
 import type { FaultPlan } from './faults.ts'
 import type { Journal } from './journal.ts'
 import type { Notifier } from './notifications.ts'
@@ -11,6 +12,10 @@ export type Psp = {
   book: Book
   journal: Journal
   tokens: Tokens
+  // Undefined: one that takes every way of being called.
+  bank: Demands | undefined
+  // Of calls that must have a new id each.
+  callIds: Set<string>
   plan: FaultPlan
   notifier: Notifier
   calls: Map<string, number>

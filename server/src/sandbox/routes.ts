@@ -19,7 +19,7 @@ export type Route = {
 }
 
 export const ROUTES: Route[] = [
-  route('token', 'POST /oauth/token', (psp, call) => issueToken(psp.tokens, psp.now(), call)),
+  route('token', 'POST /oauth/token', issueToken),
   route('pix', 'PUT /cob/:txid', createCharge),
   route('pix', 'GET /cob/:txid', readCharge),
   route('pix', 'PATCH /cob/:txid', reviseCharge),

@@ -1,13 +1,14 @@
 import { randomInt } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
-import type { Server } from 'node:http'
 import { join } from 'node:path'
 import { tryLock, waitToRetry, type Lock } from '../base/directory-lock.ts'
 import { OperatorError } from '../base/operator-error.ts'
 import { findRunning, readAddress, urlOf, writeAddress, type Address } from './address.ts'
+import { BANKS, type Bank, type Demands } from './banks.ts'
 import { applyEntry, emptyBook } from './book.ts'
+import { openAuthority, type CertificateFiles } from './certificates.ts'
 import { healthyPlan } from './faults.ts'
-import { createHttpServer, type ServerState } from './http.ts'
+import { createHttpServer, type BankServer, type ServerState } from './http.ts'
 import { openJournal, replayJournal } from './journal.ts'
 import { startNotifier } from './notifications.ts'
 import { record, showPix, type Psp } from './psp.ts'
@@ -21,6 +22,8 @@ export type Sandbox = {
   url: string
   port: number
   pid: number
+  // Of a sandbox that behaves as a bank: what a customer of it needs.
+  customer?: { url: string; tokenUrl: string; files: CertificateFiles }
   stop(): Promise<void>
 }
 
@@ -31,11 +34,13 @@ export type SandboxOptions = {
   host?: string
   // A service that starts during a command waits for its end, or it would lose its bank.
   isBrief?: boolean
+  // Behaves as this bank, and refuses every other way of being called. Without it, any way is taken.
+  as?: Bank | undefined
   now?: () => Date
   say?: (line: string) => void
 }
 
-type ResolvedOptions = Required<SandboxOptions>
+type ResolvedOptions = Required<Omit<SandboxOptions, 'as'>> & Pick<SandboxOptions, 'as'>
 
 const OWNER_WAIT_MS = 30_000
 // For requests in progress at a stop.
@@ -86,7 +91,8 @@ async function run(options: ResolvedOptions, lock: Lock): Promise<Sandbox> {
   try {
     psp = await openPsp(options)
     const state: ServerState = { psp, host, isDraining: false, busy: 0 }
-    const server = createHttpServer(state)
+    const authority = options.as ? openAuthority(join(home, 'tls'), reachableHost(host)) : undefined
+    const server = createHttpServer(state, authority?.server)
     const port = await listen(server, options, (await readAddress(home))?.port)
     psp.port = port
     const address = { host: reachableHost(host), port, pid, lock: lock.name, isBrief }
@@ -94,12 +100,18 @@ async function run(options: ResolvedOptions, lock: Lock): Promise<Sandbox> {
     const url = urlOf(address)
     say(`sandbox: a bank for tests at ${url}`)
     let stopping: Promise<void> | undefined
-    return { url, port, pid, stop: () => (stopping ??= shutDown(server, state, lock)) }
+    const customer = authority && psp.bank && { ...customerUrls(url, psp.bank), files: authority.files }
+    return { url, port, pid, ...(customer && { customer }), stop: () => (stopping ??= shutDown(server, state, lock)) }
   } catch (error) {
     if (psp) await closePsp(psp)
     await lock.release()
     throw error
   }
+}
+
+function customerUrls(url: string, { basePath, tokenPath }: Demands) {
+  const secure = url.replace('http:', 'https:')
+  return { url: secure + basePath, tokenUrl: secure + tokenPath }
 }
 
 async function openPsp(options: ResolvedOptions): Promise<Psp> {
@@ -112,6 +124,8 @@ async function openPsp(options: ResolvedOptions): Promise<Psp> {
     book,
     journal: await openJournal(path),
     tokens: new Map(),
+    bank: options.as && BANKS[options.as],
+    callIds: new Set(),
     plan: healthyPlan(),
     calls: new Map(ROUTES.map(({ operation }) => [operation, 0])),
     refunding: new Set(),
@@ -133,7 +147,7 @@ async function closePsp(psp: Psp): Promise<void> {
 }
 
 // The lock protects the journal, so it is released last.
-async function shutDown(server: Server, state: ServerState, lock: Lock): Promise<void> {
+async function shutDown(server: BankServer, state: ServerState, lock: Lock): Promise<void> {
   state.isDraining = true
   const until = Date.now() + DRAIN_MS
   while (state.busy > 0 && Date.now() < until) await new Promise((done) => setTimeout(done, 5))
@@ -146,7 +160,11 @@ async function shutDown(server: Server, state: ServerState, lock: Lock): Promise
 }
 
 // Clients know the port of the last run.
-async function listen(server: Server, { host, port }: ResolvedOptions, lastPort: number | undefined): Promise<number> {
+async function listen(
+  server: BankServer,
+  { host, port }: ResolvedOptions,
+  lastPort: number | undefined,
+): Promise<number> {
   if (port !== 0) {
     if (await bind(server, host, port)) return port
     throw sandboxError(`Port ${port} is in use by another program; choose another port for the sandbox`)
@@ -158,7 +176,7 @@ async function listen(server: Server, { host, port }: ResolvedOptions, lastPort:
   throw sandboxError(`No free port found from ${PORT_FROM} to ${PORT_FROM + PORT_SPAN - 1}`)
 }
 
-function bind(server: Server, host: string, port: number): Promise<boolean> {
+function bind(server: BankServer, host: string, port: number): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const onError = (error: NodeJS.ErrnoException) => {
       if (error.code === 'EADDRINUSE') resolve(false)

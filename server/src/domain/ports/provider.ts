@@ -39,6 +39,8 @@ export type Provider = {
   /** False while the breaker lets no call through, so that every call would fail at once. */
   isCallable(): boolean
   health(): ProviderHealth
+  /** What is wrong with our access although calls succeed, with what to do. */
+  accessProblem?(): string | undefined
   close(): Promise<void>
 }
 

@@ -1,18 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises'
-import { z } from 'zod'
 import { decimalFromCents } from '../../base/money.ts'
 import type { Provider } from '../../domain/ports/provider.ts'
-import {
-  get,
-  makeCalls,
-  parseJson,
-  startDeadline,
-  type Call,
-  type CallOptions,
-  type Credentials,
-  type Http,
-  type Reply,
-} from '../http/call.ts'
+import { get, makeCalls, startDeadline, type Call, type CallOptions, type Http } from '../http/call.ts'
 import { DEFAULT_TIMINGS, type Timings } from '../http/limits.ts'
 import {
   isLost,
@@ -36,12 +24,13 @@ import {
   readReceivedPage,
   readRefund,
   readWithdrawn,
-  REGISTER_HEADERS,
   type Charge,
   type Merchant,
 } from './messages.ts'
+import { STANDARD_ACCESS, type Access } from './banks/bank-profile.ts'
+import { makeTokenSource, scopeText, type TokenSource, type TokenTimings } from './token.ts'
 
-export type ApiPixTimings = Timings & { tokenTimeoutMs: number; tokenMarginMs: number }
+export type ApiPixTimings = Timings & TokenTimings
 
 export const API_PIX_TIMINGS: ApiPixTimings = {
   ...DEFAULT_TIMINGS,
@@ -56,23 +45,41 @@ export type ApiPixOptions = CallOptions & {
   clientSecret: string
   pixKey: string
   merchant?: Merchant
+  access?: Access
   timings?: Partial<ApiPixTimings>
 }
 
 /** Any Brazilian PSP that implements the central bank's API Pix. */
 export function makeApiPix(options: ApiPixOptions): Provider {
-  const timings = { ...API_PIX_TIMINGS, ...options.timings }
-  const makeCredentials = (http: Http) => makeTokenSource(http, { ...options, timings })
-  const calls = makeCalls({ ...options, timings, readProblem, makeCredentials })
-  const adapter = { ...options, calls, timings, reportUnread: makeReportUnread(options) }
-  return makeProvider(adapter, makeApi(adapter))
+  const access = filledAccess(options)
+  const timings = { ...API_PIX_TIMINGS, pageSize: access.pageSize, ...options.timings }
+  let source: TokenSource | undefined
+  const makeCredentials = (http: Http) => (source = makeTokenSource(http, { ...options, access, timings }))
+  const { headers, query } = access
+  const calls = makeCalls({ ...options, headers, query, timings, readProblem, makeCredentials })
+  const adapter = { ...options, access, calls, timings, reportUnread: makeReportUnread(options) }
+  return {
+    ...makeProvider(adapter, makeApi(adapter)),
+    accessProblem() {
+      const missing = source?.missingScopes() ?? []
+      return missing.length > 0 ? scopeText(missing) : undefined
+    },
+  }
+}
+
+function filledAccess({ access = STANDARD_ACCESS, clientId }: ApiPixOptions): Access {
+  const fill = (values: Access['headers']) =>
+    Object.fromEntries(Object.entries(values).map(([name, value]) => [name, value.replaceAll('{clientId}', clientId)]))
+  return { ...access, headers: fill(access.headers), query: fill(access.query) }
 }
 
 const ABSENT = new Set([404])
 const NOT_ACTIVE = new Set([400, 409, 422])
 
-function makeApi(adapter: Adapter & Pick<ApiPixOptions, 'pixKey' | 'merchant'>): ProviderApi<Charge> {
-  const { name: provider, timings, pixKey, merchant } = adapter
+type ApiPixAdapter = Adapter & Pick<ApiPixOptions, 'pixKey' | 'merchant'> & { access: Access }
+
+function makeApi(adapter: ApiPixAdapter): ProviderApi<Charge> {
+  const { name: provider, timings, pixKey, merchant, access } = adapter
   const refundPath = ({ endToEndId, refundId }: { endToEndId: string; refundId: string }) =>
     `/pix/${endToEndId}/devolucao/${refundId}`
 
@@ -139,7 +146,7 @@ function makeApi(adapter: Adapter & Pick<ApiPixOptions, 'pixKey' | 'merchant'>):
         method: 'PUT',
         path: `/webhook/${encodeURIComponent(pixKey)}`,
         body: { webhookUrl: url },
-        headers: REGISTER_HEADERS,
+        headers: access.webhookHeaders,
         read: () => undefined,
         // The URL is the only secret.
         secrets: [url],
@@ -154,84 +161,4 @@ function makeApi(adapter: Adapter & Pick<ApiPixOptions, 'pixKey' | 'merchant'>):
 // Rounded outwards: a PSP that drops the fraction would leave out part of a second.
 function wholeSeconds(at: Date, round: (seconds: number) => number): string {
   return new Date(round(at.getTime() / 1000) * 1000).toISOString().replace('.000Z', 'Z')
-}
-
-const SCOPE = 'cob.write cob.read pix.read pix.write webhook.read webhook.write'
-
-const tokenResponse = z.object({
-  access_token: z.string().min(1).max(16_384),
-  expires_in: z.coerce.number().positive().default(300),
-})
-
-type TokenOptions = Pick<ApiPixOptions, 'tokenUrl' | 'clientId' | 'clientSecret' | 'now'> & { timings: ApiPixTimings }
-
-/** A token is kept until shortly before its end; callers share one request. */
-function makeTokenSource(http: Http, options: TokenOptions): Credentials {
-  const { now, clientId, clientSecret, timings } = options
-  const url = new URL(options.tokenUrl)
-  const basic = Buffer.from(`${clientId}:${clientSecret}`).toString('base64')
-  let held: { token: string; usableUntilMs: number } | undefined
-  let refreshing: Promise<Reply<string>> | undefined
-
-  async function refresh(): Promise<Reply<string>> {
-    const askedAtMs = now().getTime()
-    const reply = await requestToken(http, { url, basic, timeoutMs: timings.tokenTimeoutMs })
-    if (reply.kind !== 'ok') return reply
-    const lifeMs = reply.body.expires_in * 1000
-    const token = reply.body.access_token
-    held = { token, usableUntilMs: askedAtMs + lifeMs - Math.min(timings.tokenMarginMs, lifeMs / 10) }
-    return { kind: 'ok', body: token }
-  }
-
-  return {
-    scheme: 'Bearer ',
-    secrets: [clientSecret, basic],
-    async token(deadline) {
-      if (held && now().getTime() < held.usableUntilMs) return { kind: 'ok', body: held.token }
-      const isShared = refreshing !== undefined
-      refreshing ??= refresh().finally(() => {
-        refreshing = undefined
-      })
-      // Ends the wait of this caller. The shared request continues for the others.
-      const late = sleep(deadline.remainingMs(), failed('the deadline passed', false), { ref: false })
-      const reply = await Promise.race([refreshing, late])
-      // Counts once for the breaker, and not once per caller.
-      return reply.kind === 'failed' && isShared ? { ...reply, isProviderFault: false } : reply
-    },
-    drop(token) {
-      if (held?.token === token) held = undefined
-    },
-  }
-}
-
-// The operation itself was not sent.
-async function requestToken(
-  http: Http,
-  { url, basic, timeoutMs }: { url: URL; basic: string; timeoutMs: number },
-): Promise<Reply<z.infer<typeof tokenResponse>>> {
-  const result = await http.send({
-    method: 'POST',
-    origin: url.origin,
-    path: url.pathname + url.search,
-    headers: {
-      authorization: `Basic ${basic}`,
-      'content-type': 'application/x-www-form-urlencoded',
-      accept: 'application/json',
-    },
-    body: new URLSearchParams({ grant_type: 'client_credentials', scope: SCOPE }).toString(),
-    timeoutMs,
-  })
-  if (result.kind === 'failed') return failed(result.text, result.isProviderFault)
-  if (result.status === 429) return failed('too many requests', false)
-  if (result.status >= 400 && result.status < 500) {
-    const text = `the provider refused our credentials (HTTP ${result.status} at the token URL)`
-    return { kind: 'refused', status: 401, isFromProvider: true, text }
-  }
-  const parsed = result.status < 300 ? tokenResponse.safeParse(parseJson(result.text)) : undefined
-  if (!parsed?.success) return failed(`HTTP ${result.status} without a token at the token URL`, true)
-  return { kind: 'ok', body: parsed.data }
-}
-
-function failed(text: string, isProviderFault: boolean): Reply<never> {
-  return { kind: 'failed', wasSent: false, isProviderFault, isRetryable: true, text: `no access token: ${text}` }
 }

@@ -43,13 +43,9 @@ const QUIRKS = {
   /** The Pix counts without a charge. */
   txid: /^[a-zA-Z0-9]{1,35}$/,
   devolucoes: (given: unknown): unknown[] => (Array.isArray(given) ? given : [given]),
-  /** Efí notifies only servers with mTLS by default. */
-  registerHeaders: { 'x-skip-mtls-checking': 'true' },
 }
 
 type Json = Record<string, unknown>
-
-export const REGISTER_HEADERS: Record<string, string> = QUIRKS.registerHeaders
 
 export type Merchant = { name: string; city: string }
 

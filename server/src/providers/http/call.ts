@@ -1,4 +1,5 @@
 import { SpanKind } from '@opentelemetry/api'
+import { randomUUID } from 'node:crypto'
 import { setMaxListeners } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Pool, type Dispatcher } from 'undici'
@@ -17,7 +18,7 @@ export type Call<Body> = {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   path: string
   body?: object
-  headers?: Record<string, string>
+  headers?: Readonly<Record<string, string>>
   /** Reads the JSON of a 2xx, or throws MalformedResponse. */
   read: (json: unknown) => Body
   /** Texts to remove from errors besides our credentials. */
@@ -77,6 +78,9 @@ export type CallOptions = {
   url: string
   /** 0: no limit. */
   callsPerSecond: number
+  /** On every call; {uuid} stands for a new UUID. */
+  headers?: Readonly<Record<string, string>>
+  query?: Readonly<Record<string, string>>
   /** Without it, rate limit and breaker are those of one process. */
   limits?: SharedBuckets
   now: () => Date
@@ -185,14 +189,16 @@ export function makeCalls(
   }
 
   async function request<Body>(call: Call<Body>, bounds: Bounds, token: string): Promise<Reply<Body>> {
-    const { method, path, body } = call
+    const { method, body } = call
+    const path = basePath + withQuery(call.path, options.query)
     const timeoutMs = Math.min(bounds.timeoutMs ?? Infinity, bounds.deadline.remainingMs())
     if (timeoutMs < 1) return failure('the deadline passed', { wasSent: false, isProviderFault: false })
     const authorization = credentials.scheme + token
-    const headers: Record<string, string> = { accept: 'application/json', authorization, ...call.headers }
+    const own = { ...withUuids(options.headers), ...call.headers }
+    const headers: Record<string, string> = { accept: 'application/json', authorization, ...own }
     if (body) headers['content-type'] = 'application/json'
     const text = body ? JSON.stringify(body) : null
-    const response = await http.send({ method, origin, path: basePath + path, headers, body: text, timeoutMs })
+    const response = await http.send({ method, origin, path, headers, body: text, timeoutMs })
     if (response.kind === 'response') return interpret(response, call, token)
     // A provider that had too little time is not at fault.
     return timeoutMs < timings.fairTimeoutMs ? { ...response, isProviderFault: false } : response
@@ -238,6 +244,16 @@ export function makeCalls(
   }
 }
 
+function withQuery(path: string, query: CallOptions['query'] = {}): string {
+  const added = new URLSearchParams(query).toString()
+  return added === '' ? path : `${path}${path.includes('?') ? '&' : '?'}${added}`
+}
+
+function withUuids(headers: CallOptions['headers'] = {}): Record<string, string> {
+  const filled = Object.entries(headers).map(([name, value]) => [name, value.replaceAll('{uuid}', () => randomUUID())])
+  return Object.fromEntries(filled)
+}
+
 const WRITES = new Set(['create', 'cancel', 'refund'])
 
 // Calls on behalf of accounts share the rate limit by account. Background calls share it by operation.
@@ -258,7 +274,7 @@ function withheld(reason: Failed['withheld'] & string, text: string): Failed {
 const MAX_TEXT_LENGTH = 300
 
 // A provider may quote our credentials.
-function hide(text: string, secrets: string[]): string {
+export function hide(text: string, secrets: string[]): string {
   const hidden = secrets.filter(Boolean).reduce((left, secret) => left.replaceAll(secret, '[hidden]'), text)
   return hidden.replaceAll(/\p{Cc}+/gu, ' ').slice(0, MAX_TEXT_LENGTH)
 }
