@@ -1,4 +1,4 @@
-import { createPrivateKey, generateKeyPairSync, randomBytes, sign, type KeyObject } from 'node:crypto'
+import { createPrivateKey, generateKeyPairSync, randomBytes, sign, X509Certificate, type KeyObject } from 'node:crypto'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { join } from 'node:path'
@@ -19,11 +19,16 @@ export function openAuthority(home: string, host: string): { files: CertificateF
   return { files, server: { ...server, ca: authority.cert } }
 }
 
-type Authority = { key: KeyObject; cert: string }
+type Authority = { name: string; key: KeyObject; cert: string }
 
 function readAuthority(keyPath: string, certPath: string): Authority | undefined {
   try {
-    return { key: createPrivateKey(readFileSync(keyPath)), cert: readFileSync(certPath, 'utf8') }
+    const cert = readFileSync(certPath, 'utf8')
+    return {
+      name: new X509Certificate(cert).subject.slice('CN='.length),
+      key: createPrivateKey(readFileSync(keyPath)),
+      cert,
+    }
   } catch {
     return undefined
   }
@@ -32,20 +37,26 @@ function readAuthority(keyPath: string, certPath: string): Authority | undefined
 // The key of the authority comes last: without it, the next start makes all of them again.
 function makeAuthority(keyPath: string, files: CertificateFiles): Authority {
   const { publicKey, privateKey: key } = newKeys()
-  const cert = certificate({ subject: AUTHORITY, publicKey, signer: key, extensions: [IS_AUTHORITY] })
-  const client = issue('sandbox customer', { key, cert }, [])
+  // Its own, or OpenSSL would take the customer of another sandbox for a forgery and end the connection.
+  const name = `sandbox authority ${randomBytes(8).toString('hex')}`
+  const cert = certificate({ subject: name, issuer: name, publicKey, signer: key, extensions: [IS_AUTHORITY] })
+  const client = issue('sandbox customer', { name, key, cert }, [])
   const write = (path: string, text: string) => writeFileSync(path, text, { mode: 0o600 })
   write(files.ca, cert)
   write(files.cert, client.cert)
   write(files.key, client.key)
   write(keyPath, pemOf(key))
-  return { key, cert }
+  return { name, key, cert }
 }
 
-function issue(subject: string, { key: signer }: Authority, hosts: string[]): { cert: string; key: string } {
+function issue(
+  subject: string,
+  { name: issuer, key: signer }: Authority,
+  hosts: string[],
+): { cert: string; key: string } {
   const { publicKey, privateKey } = newKeys()
   const extensions = hosts.length > 0 ? [subjectAltName(hosts)] : []
-  return { cert: certificate({ subject, publicKey, signer, extensions }), key: pemOf(privateKey) }
+  return { cert: certificate({ subject, issuer, publicKey, signer, extensions }), key: pemOf(privateKey) }
 }
 
 const newKeys = () => generateKeyPairSync('ec', { namedCurve: 'prime256v1' })
@@ -53,7 +64,6 @@ const pemOf = (key: KeyObject): string => key.export({ type: 'pkcs8', format: 'p
 
 // ---- DER ----
 
-const AUTHORITY = 'sandbox authority'
 const DAY_MS = 86_400_000
 // Certificates that outlive the tests that use them; years behind 2049 would need another form.
 const VALID_DAYS = 3_650
@@ -67,7 +77,7 @@ function der(tag: number, ...parts: Buffer[]): Buffer {
 
 const sequence = (...parts: Buffer[]): Buffer => der(0x30, ...parts)
 const oid = (hex: string): Buffer => der(0x06, Buffer.from(hex, 'hex'))
-const name = (text: string): Buffer => sequence(der(0x31, sequence(oid('550403'), der(0x0c, Buffer.from(text)))))
+const nameOf = (text: string): Buffer => sequence(der(0x31, sequence(oid('550403'), der(0x0c, Buffer.from(text)))))
 const time = (at: Date): Buffer => der(0x17, Buffer.from(`${at.toISOString().replaceAll(/[-:T]/g, '').slice(2, 14)}Z`))
 const ECDSA_SHA256 = sequence(oid('2a8648ce3d040302'))
 const YES = der(0x01, Buffer.from([0xff]))
@@ -86,18 +96,18 @@ function subjectAltName(hosts: string[]): Buffer {
   return sequence(oid('551d11'), der(0x04, sequence(...names)))
 }
 
-type Wanted = { subject: string; publicKey: KeyObject; signer: KeyObject; extensions: Buffer[] }
+type Wanted = { subject: string; issuer: string; publicKey: KeyObject; signer: KeyObject; extensions: Buffer[] }
 
-function certificate({ subject, publicKey, signer, extensions }: Wanted): string {
+function certificate({ subject, issuer, publicKey, signer, extensions }: Wanted): string {
   const now = Date.now()
   const toBeSigned = sequence(
     der(0xa0, der(0x02, Buffer.from([2]))),
     // Positive, and never zero.
     der(0x02, Buffer.concat([Buffer.from([0x01]), randomBytes(15)])),
     ECDSA_SHA256,
-    name(AUTHORITY),
+    nameOf(issuer),
     sequence(time(new Date(now - DAY_MS)), time(new Date(now + VALID_DAYS * DAY_MS))),
-    name(subject),
+    nameOf(subject),
     publicKey.export({ type: 'spki', format: 'der' }),
     ...(extensions.length > 0 ? [der(0xa3, sequence(...extensions))] : []),
   )
