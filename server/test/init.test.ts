@@ -123,6 +123,51 @@ test('a live service with a PEM certificate is asked for all that it needs, and 
   expect(shown).not.toMatch(/s3cr|user:word/)
 })
 
+test('for a bank that is known, only what is its own is asked', async () => {
+  const files = temporaryHome()
+  const { cert, key } = makeClientCertificate(files)
+  const asked = async (bank: string, exchanges: Exchange[]) => {
+    const { code, shown, directory } = await converse([
+      ...LIVE,
+      ['Payment provider', bank],
+      ['Name of the provider', ENTER],
+      ...exchanges,
+      NO_MAIL,
+    ])
+    expect([code, shown]).toEqual([0, expect.not.stringMatching(/Base URL|key-of-the-app/)])
+    return loaded(directory).config.providers
+  }
+  const certificate: Exchange[] = [
+    ['Client certificate, a PEM or PFX file:', cert],
+    ['private key', key],
+  ]
+  const sicoob = await asked('sicoob', [['Client id', 'id'], ['Pix key', 'pix@example.com'], ...certificate])
+  expect(sicoob).toMatchObject([{ name: 'sicoob', url: 'https://api.sicoob.com.br/pix/api/v2', clientSecret: '' }])
+  const bb = await asked('bb', [
+    ['Live or test', 'test'],
+    ['Client id', 'id'],
+    ['Client secret', 'secret'],
+    ['Key of the application (gw-dev-app-key)', 'key-of-the-app&1'],
+    ['Pix key', 'pix@example.com'],
+  ])
+  expect(bb).toMatchObject([
+    {
+      url: 'https://api.hm.bb.com.br/pix/v2',
+      access: { query: { 'gw-dev-app-key': 'key-of-the-app&1' } },
+      tls: undefined,
+    },
+  ])
+  // Its token URL is not known for certain.
+  const bradesco = await asked('bradesco', [
+    ['OAuth token URL', 'https://token.example/token'],
+    ['Client id', 'id'],
+    ['Client secret', 'secret'],
+    ['Pix key', 'pix@example.com'],
+    ...certificate,
+  ])
+  expect(bradesco).toMatchObject([{ tokenUrl: 'https://token.example/token' }])
+})
+
 test('a PFX file is opened with its password before it is accepted', async () => {
   const files = temporaryHome()
   makeClientCertificate(files)

@@ -15,14 +15,19 @@ import { readProcessStatus } from '../process-status.ts'
 import { findCursorsAhead } from '../domain/reconciliation/sweeps.ts'
 import { addCommand } from './arguments.ts'
 import { examineMachine, fine, warning, wrong, type Finding } from './doctor-machine.ts'
+import { liveCheck, type LiveCheckOptions } from './live-check.ts'
 import { withContext, type Terminal } from './terminal.ts'
 
 export function doctorCommand(program: Command, terminal: Terminal): void {
-  addCommand(program, 'doctor', '')
+  addCommand(program, 'doctor', '', '--provider bank --live-check')
     .description('check configuration, database, clock and providers; exits 1 if something is wrong')
+    .option('--provider <name>', 'the provider to try with --live-check')
+    .option('--live-check', 'make a charge of one cent at that provider, read it, and withdraw it')
+    .option('--yes', 'with --live-check: do not ask before')
     .addHelpText('after', '\n✓ is fine, ! is a warning, ✗ must be fixed.')
-    .action(async () => {
-      const findings = await examine(terminal)
+    .action(async (options: LiveCheckOptions & { liveCheck?: true }) => {
+      if (!options.liveCheck && (options.provider || options.yes)) throw new OperatorError('Add --live-check')
+      const findings = await (options.liveCheck ? liveCheck(terminal, options) : examine(terminal))
       for (const { mark, what, text } of findings) terminal.print(`${mark} ${what.padEnd(20)} ${text}`)
       if (findings.some(({ mark }) => mark === '✗')) terminal.setExitCode(1)
     })

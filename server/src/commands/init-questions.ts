@@ -5,6 +5,10 @@ import { file, origin, refusal, url, type Env } from '../config/variables.ts'
 import { loadConfig } from '../config/config.ts'
 import { loadTls, readCertificates } from '../config/certificates.ts'
 import { checkProviderName, prefixOf } from '../config/providers.ts'
+import type { BankEnvironment, BankProfile } from '../providers/api-pix/banks/bank-profile.ts'
+import { BANK_NAMES, BANK_PROFILES, type BankName } from '../providers/api-pix/banks/bank-profiles.ts'
+
+const PROVIDER_KINDS = [...BANK_NAMES, 'api-pix', 'woovi']
 
 /** Options that answer a question beforehand, by the name that Commander gives them. */
 export const ANSWERS = {
@@ -16,12 +20,14 @@ export const ANSWERS = {
     'true if exactly one proxy is in front, else false (default: true if live and https)',
   ],
   databaseUrl: ['--database-url <url>', 'your PostgreSQL (default: the embedded one)'],
-  provider: ['--provider <kind>', 'api-pix or woovi (default: api-pix)'],
-  providerName: ['--provider-name <name>', 'name of the provider in the settings (default: bank, or woovi)'],
+  provider: ['--provider <kind>', `${PROVIDER_KINDS.join(', ')} (default: api-pix)`],
+  providerName: ['--provider-name <name>', 'name of the provider in the settings (default: the bank, bank, or woovi)'],
+  environment: ['--environment <environment>', 'of a bank that is named: live or test (default: live)'],
   providerUrl: ['--provider-url <url>', 'api-pix: base URL of the API'],
   tokenUrl: ['--token-url <url>', 'api-pix: OAuth token URL'],
   clientId: ['--client-id <id>', 'api-pix: OAuth client id'],
   clientSecret: ['--client-secret <secret>', 'api-pix: OAuth client secret'],
+  appKey: ['--app-key <key>', 'bb: the key of the application'],
   pixKey: ['--pix-key <key>', 'api-pix: the Pix key that is paid'],
   certificate: ['--certificate <file>', 'api-pix: client certificate, a PEM or PFX file (default: none)'],
   certificateKey: ['--certificate-key <file>', 'api-pix: private key of a PEM certificate'],
@@ -110,22 +116,24 @@ async function askProxy(ask: Asker['ask'], publicUrl: string): Promise<Record<st
 async function askProvider(ask: Asker['ask']): Promise<Record<string, string>> {
   const kind = await ask({
     name: 'provider',
-    text: 'Payment provider: api-pix (the API of most banks) or woovi',
+    text: `Payment provider: ${BANK_NAMES.join(', ')}, woovi, or api-pix for any other bank`,
     fallback: 'api-pix',
-    check: oneOf('api-pix', 'woovi'),
+    check: oneOf(...PROVIDER_KINDS),
   })
+  const bank = BANK_NAMES.find((known) => known === kind)
   const name = await ask({
     name: 'providerName',
     text: 'Name of the provider in the settings and in reports',
-    fallback: kind === 'woovi' ? 'woovi' : 'bank',
+    fallback: kind === 'api-pix' ? 'bank' : kind,
     check: providerName,
   })
   const prefix = prefixOf(name)
-  const own = kind === 'woovi' ? await askWoovi(ask) : await askApiPix(ask, prefix)
-  const variables = { KIND: kind, ...own }
+  const own = bank
+    ? { BANK: bank, ...(await askBank(ask, prefix, bank)) }
+    : { KIND: kind, ...(await (kind === 'woovi' ? askWoovi(ask) : askApiPix(ask, prefix))) }
   return {
     PROVIDERS: name,
-    ...Object.fromEntries(Object.entries(variables).map(([variable, value]) => [`${prefix}_${variable}`, value])),
+    ...Object.fromEntries(Object.entries(own).map(([variable, value]) => [`${prefix}_${variable}`, value])),
   }
 }
 
@@ -133,25 +141,50 @@ async function askWoovi(ask: Asker['ask']): Promise<Record<string, string>> {
   return { APP_ID: await ask({ name: 'appId', text: 'AppID', isSecret: true, check: oneWord }) }
 }
 
-async function askApiPix(ask: Asker['ask'], prefix: string): Promise<Record<string, string>> {
-  const httpsUrl = (variable: string) => (answer: string) => encrypted(variable, url({ [variable]: answer }, variable))
+/** Only what the profile of the bank leaves open. */
+async function askBank(ask: Asker['ask'], prefix: string, bank: BankName): Promise<Record<string, string>> {
+  const profile: BankProfile = BANK_PROFILES[bank]
+  const environment = profile.test.url
+    ? await ask({ name: 'environment', text: 'Live or test', fallback: 'live', check: oneOf('live', 'test') })
+    : 'live'
+  const known = environment === 'test' ? profile.test : profile.live
   return {
-    URL: await ask({ name: 'providerUrl', text: 'Base URL of its API', check: httpsUrl(`${prefix}_URL`) }),
-    TOKEN_URL: await ask({ name: 'tokenUrl', text: 'OAuth token URL', check: httpsUrl(`${prefix}_TOKEN_URL`) }),
-    CLIENT_ID: await ask({ name: 'clientId', text: 'Client id', check: oneWord }),
-    CLIENT_SECRET: await ask({ name: 'clientSecret', text: 'Client secret', isSecret: true, check: oneWord }),
-    PIX_KEY: await ask({ name: 'pixKey', text: 'Pix key that is paid', check: oneWord }),
-    ...(await askCertificate(ask, prefix)),
+    ...(environment === 'test' && { ENVIRONMENT: environment }),
+    ...(await askApiPix(ask, prefix, { ...known, ...profile })),
   }
 }
 
+type Known = Partial<BankEnvironment & Pick<BankProfile, 'auth'>>
+
+async function askApiPix(ask: Asker['ask'], prefix: string, known: Known = {}): Promise<Record<string, string>> {
+  const httpsUrl = (variable: string) => (answer: string) => encrypted(variable, url({ [variable]: answer }, variable))
+  const askUrl = (name: 'providerUrl' | 'tokenUrl', variable: string, text: string) =>
+    ask({ name, text, check: httpsUrl(`${prefix}_${variable}`) })
+  const { asksQuery, needsCertificate } = known
+  return {
+    ...(!known.url && { URL: await askUrl('providerUrl', 'URL', 'Base URL of its API') }),
+    ...(!known.tokenUrl && { TOKEN_URL: await askUrl('tokenUrl', 'TOKEN_URL', 'OAuth token URL') }),
+    CLIENT_ID: await ask({ name: 'clientId', text: 'Client id', check: oneWord }),
+    ...(known.auth !== 'certificate' && {
+      CLIENT_SECRET: await ask({ name: 'clientSecret', text: 'Client secret', isSecret: true, check: oneWord }),
+    }),
+    ...(asksQuery && { QUERY: `${asksQuery}=${encodeURIComponent(await askAppKey(ask, asksQuery))}` }),
+    PIX_KEY: await ask({ name: 'pixKey', text: 'Pix key that is paid', check: oneWord }),
+    ...(needsCertificate !== false && (await askCertificate(ask, prefix, needsCertificate ?? false))),
+  }
+}
+
+function askAppKey(ask: Asker['ask'], parameter: string): Promise<string> {
+  return ask({ name: 'appKey', text: `Key of the application (${parameter})`, isSecret: true, check: oneWord })
+}
+
 /** Banks hand out either a PEM certificate with its key, or both in a PFX file. */
-async function askCertificate(ask: Asker['ask'], prefix: string): Promise<Record<string, string>> {
+async function askCertificate(ask: Asker['ask'], prefix: string, isNeeded: boolean): Promise<Record<string, string>> {
   const read = (path: string) => file('The certificate', path).toString('latin1')
   const path = await ask({
     name: 'certificate',
-    text: 'Client certificate, a PEM or PFX file, or Enter for none',
-    fallback: '',
+    text: `Client certificate, a PEM or PFX file${isNeeded ? '' : ', or Enter for none'}`,
+    fallback: isNeeded ? undefined : '',
     check(answer) {
       // Absolute, because the service may start in another directory.
       const found = resolve(answer)

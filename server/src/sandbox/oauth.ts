@@ -21,7 +21,10 @@ export function issueToken({ tokens, bank, now }: Issuer, call: Call): Answer {
   const query = new URLSearchParams(call.query)
   const why = bank && whyNoToken(bank, { query, form, authorization, isCertified })
   if (why !== undefined) return refusal(401, 'invalid_client', why)
-  const parameter = (name: string) => String((bank?.tokenQuery.includes(name) ? query.get(name) : form[name]) ?? '')
+  const parameter = (name: string) => {
+    const value = bank?.tokenQuery.includes(name) ? query.get(name) : form[name]
+    return typeof value === 'string' ? value : ''
+  }
   if (parameter('grant_type') !== 'client_credentials') {
     return refusal(400, 'unsupported_grant_type', 'The grant_type must be client_credentials')
   }
