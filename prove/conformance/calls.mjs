@@ -10,15 +10,15 @@ const UNKNOWN_PIX = 'E00000000202601010000abcdefghijk'
 const WAIT_MS = 5_000
 
 /**
- * `bank` is the sandbox: url, pay, faults, stats, forgetTokens, now. Returns unexpected results, and how often each
- * call of the adapter was made.
+ * `bank` is the sandbox: pay, faults, stats, forgetTokens, now. `access` is how the adapter reaches it. Returns
+ * unexpected results, and how often each call of the adapter was made.
  */
-export async function makeAllCalls({ makeApiPix, bank, proxyUrl, receiver, skips }) {
+export async function makeAllCalls({ makeApiPix, bank, access, receiver, skips }) {
   const used = new Map()
   const surprises = []
   const adapters = []
   const connect = (options = {}) => {
-    const adapter = makeApiPix({ ...adapterOptions(proxyUrl), ...options })
+    const adapter = makeApiPix({ ...adapterOptions(access), ...options })
     adapters.push(adapter)
     return counted(adapter, used, skips)
   }
@@ -40,6 +40,7 @@ export async function makeAllCalls({ makeApiPix, bank, proxyUrl, receiver, skips
   // These calls send no request.
   await step('ask for capacity', async () => parts.adapter.hasRoomFor('account'), isExactly(true))
   await step('ask whether it can be called', async () => parts.adapter.isCallable(), isExactly(true))
+  await step('ask what is wrong with our access', async () => parts.adapter.accessProblem(), isExactly(undefined))
   await parts.adapter.health()
   for (const adapter of adapters.slice(1)) await adapter.close()
   await parts.adapter.close()
@@ -202,8 +203,8 @@ async function withoutToken({ adapter, bank, step, connect }) {
     await bank.forgetTokens()
     await step(`${name} with a token that ended`, call, isWanted)
   }
-  const stranger = connect({ clientSecret: '' })
-  await step('ask for a token without a secret', () => stranger.check(txid()), isRefused)
+  const stranger = connect({ clientId: '' })
+  await step('ask for a token without a client id', () => stranger.check(txid()), isRefused)
 }
 
 async function whileDown({ adapter, bank, step }) {
@@ -243,11 +244,10 @@ async function paidCharge({ adapter, bank, step }) {
 
 // ---- Parts ----
 
-function adapterOptions(url) {
+function adapterOptions(access) {
   return {
     name: 'bank',
-    url,
-    tokenUrl: `${url}/oauth/token`,
+    ...access,
     clientId: 'conformance',
     clientSecret: 'conformance',
     pixKey: PIX_KEY,

@@ -1,13 +1,14 @@
 // A proxy between the adapter and the bank. It records all messages, and changes them for a sabotage.
 
 import { once } from 'node:events'
-import { createServer, request as send } from 'node:http'
+import { createServer, request as sendPlain } from 'node:http'
+import { request as sendSecure } from 'node:https'
 
-/** Forwards to `target()`, on loopback. Records messages as the other side gets them. */
-export async function startProxy({ target, sabotage }) {
+/** Forwards to `target()`, on loopback, with `tls` over TLS. Records messages as the other side gets them. */
+export async function startProxy({ target, tls, sabotage }) {
   const exchanges = []
   const server = createServer((incoming, outgoing) => {
-    void forward({ incoming, outgoing, target: target(), sabotage, exchanges }).catch(() => outgoing.destroy())
+    void forward({ incoming, outgoing, target: target(), tls, sabotage, exchanges }).catch(() => outgoing.destroy())
   })
   return { exchanges, ...(await open(server)) }
 }
@@ -25,13 +26,15 @@ export async function startReceiver({ sabotage }) {
   return { notifications, ...(await open(server)) }
 }
 
-async function forward({ incoming, outgoing, target, sabotage, exchanges }) {
+async function forward({ incoming, outgoing, target, tls, sabotage, exchanges }) {
   const { method, url, headers } = incoming
   const request = changed(sabotage?.request, { method, url, headers, body: await readText(incoming) })
   const exchange = { request, answer: undefined }
   exchanges.push(exchange)
   const { host: _, 'content-length': __, ...kept } = request.headers
+  const send = tls ? sendSecure : sendPlain
   const onward = send(`${target}${request.url}`, {
+    ...tls,
     method,
     headers: { ...kept, ...(request.body === '' ? {} : { 'content-length': Buffer.byteLength(request.body) }) },
   })

@@ -1455,6 +1455,7 @@ export type ErrorCode =
   | 'not_refundable'
   | 'already_refunded'
   | 'refund_too_large'
+  | 'refund_too_old'
   | 'balance_too_small'
   | 'payout_limit'
   | 'payout_ended'

@@ -1,3 +1,4 @@
+import { readFileSync, writeFileSync } from 'node:fs'
 import { afterAll, describe, expect, test } from 'vitest'
 import { hexFromUuid, newUuid7 } from '../src/base/ids.ts'
 import { loadProviders } from '../src/config/providers.ts'
@@ -73,6 +74,42 @@ async function useBank(provider: Provider, sandbox: Sandbox, hook: string) {
     refundFound: await provider.checkRefund(refunded),
     canceled: await provider.cancel(second.txid),
   }
+}
+
+test('providers.md shows every profile as it is', () => {
+  const path = new URL('../../docs/providers.md', import.meta.url)
+  const table = BANK_NAMES.map((name) => rowOf(name, BANK_PROFILES[name])).join('')
+  const head = '| `BANK` | bank | logs in by | wants | known addresses | you also set |\n|---|---|---|---|---|---|\n'
+  const text = readFileSync(path, 'utf8')
+  const marks = /(<!-- Generated from [^>]*banks[^>]*-->\n)[^]*?(?=<!-- end -->)/
+  const expected = text.replace(marks, (_, mark: string) => `${mark}\n${head}${table}\n`)
+  if (process.env['UPDATE_DOCS']) writeFileSync(path, expected)
+  const update = 'run `UPDATE_DOCS=1 npx vitest run test/banks.test.ts` and commit it'
+  expect(readFileSync(path, 'utf8') === expected, `providers.md is stale: ${update}`).toBe(true)
+})
+
+function rowOf(name: string, profile: BankProfile): string {
+  const { title, auth, scope, tokenQuery, headers, webhookHeaders, live, test: trial, runAtBank } = profile
+  const login = { basic: 'HTTP Basic', body: 'id and secret in the form', certificate: 'id and certificate, no secret' }
+  const names = (values: object) => Object.keys(values).map((header) => `\`${header}\``)
+  const wants = [
+    ...(tokenQuery.length > 0
+      ? [`${tokenQuery.map((part) => `\`${part}\``).join(' and ')} in the query of the token`]
+      : []),
+    ...(scope === '' ? ['no scope'] : []),
+    ...(names(headers).length > 0 ? [`headers ${names(headers).join(', ')}`] : []),
+    ...(names(webhookHeaders).length > 0 ? [`${names(webhookHeaders).join(', ')} to register notifications`] : []),
+  ]
+  const known = ([environment, { url, tokenUrl }]: [string, BankProfile['live']]) =>
+    url && tokenUrl ? [environment] : url ? [`${environment}, without the token URL`] : []
+  const addresses = Object.entries({ live, test: trial }).flatMap(known)
+  const own = [
+    ...(live.asksQuery ? [`\`QUERY=${live.asksQuery}=…\`, in tests \`${trial.asksQuery}\``] : []),
+    ...(live.tokenUrl ? [] : ['`TOKEN_URL`']),
+    ...(trial.needsCertificate ? [] : ['in tests no certificate']),
+  ]
+  const cells = [`\`${name}\``, `${title}${runAtBank ? `, run on ${runAtBank}` : ''}`, login[auth], wants.join('; ')]
+  return `| ${[...cells, addresses.join(', '), own.join('; ')].map((cell) => cell || '–').join(' | ')} |\n`
 }
 
 test('the sandbox knows every bank that has a profile, below the paths that the profile calls', () => {

@@ -58,6 +58,10 @@ test('a pasted link means its id, and a shortened id means its end', () => {
     `/qr/${link}.png`,
   ])
     expect(readTyped(text).wholeId).toBe(hexFromUuid(link))
+  // The number of a bank is the beginning of its CNPJ, which may have letters.
+  expect(readTyped('E12ABC34X202603101200')).toMatchObject({
+    endToEndId: { last: `E12ABC34X202603101200${'z'.repeat(12)}` },
+  })
   expect(readTyped('0199a3c2…3e2f4a68')).toMatchObject({ id: { first: '3e2f4a68'.padEnd(32, '0') } })
   expect(readTyped('0199a3c2f4b8…').link?.first).toBe('0199a3c2f4b8'.padEnd(32, '0'))
 })

@@ -83,6 +83,7 @@ export const FAULT_CODES = [
   'not_refundable', // status
   'already_refunded',
   'refund_too_large', // leftCents
+  'refund_too_old', // days: for how long after its settlement a payment can be refunded
   'balance_too_small', // balanceCents, neededCents
   'payout_limit', // maxPayouts
   'payout_ended', // status

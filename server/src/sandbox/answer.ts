@@ -31,6 +31,9 @@ export function parseInstant(value: unknown): Date | undefined {
   return Number.isNaN(date.getTime()) ? undefined : date
 }
 
+// The first twelve may be letters since 2026.
+export const CNPJ = /^[0-9A-Z]{12}\d{2}$/
+
 // Fields of the bodies that /bank takes.
 export const bankTxid = z.string().regex(/^[a-zA-Z0-9]{1,35}$/)
 export const bankAmount = z.int().min(1).max(MAX_CENTS)

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { MAX_CENTS, centsFromDecimal } from '../base/money.ts'
-import { violation, type Violation } from './answer.ts'
+import { CNPJ, violation, type Violation } from './answer.ts'
 import type { Cob } from './book.ts'
 
 // Lengths are counted in code points, as JSON Schema does.
@@ -47,7 +47,7 @@ const creation = z.object(
       .union(
         [
           z.object({ cpf: digits(/^\d{11}$/), cnpj: z.never().optional(), nome }),
-          z.object({ cnpj: digits(/^[0-9A-Z]{14}$/), cpf: z.never().optional(), nome }),
+          z.object({ cnpj: digits(CNPJ), cpf: z.never().optional(), nome }),
         ],
         'Deve ter nome e ou cpf ou cnpj.',
       )

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { encodeBrCode } from '../base/brcode.ts'
 import { centsFromDecimal } from '../base/money.ts'
-import { isRecord, problem, violation, type Answer, type Call } from './answer.ts'
+import { CNPJ, isRecord, problem, violation, type Answer, type Call } from './answer.ts'
 import type { Charge, Cob } from './book.ts'
 import { readChargeFields, type ChargeFields } from './charge-body.ts'
 import { pageOf, parseListQuery } from './paging.ts'
@@ -62,7 +62,7 @@ export function reviseCharge(psp: Psp, call: Call): Answer {
 export function listCharges(psp: Psp, call: Call): Answer {
   const query = parseListQuery(
     call.query,
-    { status: /^[A-Z_]{1,50}$/, cpf: /^\d{11}$/, cnpj: /^[0-9A-Z]{14}$/, locationPresente: /^(true|false)$/ },
+    { status: /^[A-Z_]{1,50}$/, cpf: /^\d{11}$/, cnpj: CNPJ, locationPresente: /^(true|false)$/ },
     'CobConsultaInvalida',
   )
   if ('status' in query) return query

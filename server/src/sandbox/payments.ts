@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { decimalFromCents } from '../base/money.ts'
-import { bankAmount, bankTime, bankTxid, problem, readBody, refusal, type Answer, type Call } from './answer.ts'
+import { bankAmount, CNPJ, bankTime, bankTxid, problem, readBody, refusal, type Answer, type Call } from './answer.ts'
 import { pixBetween } from './book.ts'
 import { pageOf, parseListQuery } from './paging.ts'
 import { isShown, record, showPix, transferId, type Psp } from './psp.ts'
@@ -21,7 +21,7 @@ export function listPix(psp: Psp, call: Call): Answer {
       txIdPresente: /^(true|false)$/,
       devolucaoPresente: /^(true|false)$/,
       cpf: /^\d{11}$/,
-      cnpj: /^[0-9A-Z]{14}$/,
+      cnpj: CNPJ,
     },
     'PixConsultaInvalida',
   )

@@ -1,7 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { BANKS, type Demands } from './banks.ts'
 import { problem, type Answer } from './answer.ts'
-import type { Token } from './oauth.ts'
 
 // A bank that takes its own way of being called, and no other.
 
@@ -10,7 +9,7 @@ const ALL_HEADERS = Object.values<Demands>(BANKS).flatMap(({ headers, optionalHe
   ...optionalHeaders,
   ...Object.keys(webhookHeaders),
 ])
-const API_PIX_QUERY = /^(inicio|fim|txid|cpf|cnpj|status|txIdPresente|locationPresente|revisao|paginacao\..+)$/
+const API_PIX_QUERY = /^(inicio|fim|txid|cpf|cnpj|status|revisao|(txId|location|devolucao)Presente|paginacao\..+)$/
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 // A client that repeats one does so soon.
 const CALL_IDS_MAX = 10_000
@@ -55,7 +54,7 @@ export type StrictCall = {
   operation: string
   headers: IncomingHttpHeaders
   query: string
-  token: Token
+  token: { clientId: string; scopes: string[] }
   isCertified: boolean
 }
 

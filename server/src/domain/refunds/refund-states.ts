@@ -1,3 +1,4 @@
+import { Fault } from '../../base/fault.ts'
 import { newHexId } from '../../base/ids.ts'
 import type { Cents } from '../../base/money.ts'
 import { insertRow } from '../../db/insert-rows.ts'
@@ -74,6 +75,17 @@ export type NewRefund = {
   /** The line of the audit log about it, if it has one of its own. */
   line?: Omit<Change, 'rows'>
 } & ({ source: 'balance'; accountId: string } | { source: 'suspense'; exceptionId: string })
+
+// The central bank's rule; providers refuse what comes later.
+const REFUND_WINDOW_DAYS = 90
+
+/** Refuses before any money is set aside. A refund that was reserved in time is still asked for. */
+export function requireRefundWindow(now: Date, settledAt: Date): void {
+  const days = REFUND_WINDOW_DAYS
+  if (now.getTime() - settledAt.getTime() <= days * 86_400_000) return
+  const text = `Payment settled at ${settledAt.toISOString()}: a Pix can be refunded for ${days} days`
+  throw new Fault('refund_too_old', text, { details: { days } })
+}
 
 /** Sets the money aside. Undefined when another refund has the key. Refused when the balance is too small. */
 export async function reserveRefund(tx: Tx, now: Date, actor: Actor, wanted: NewRefund): Promise<Refund | undefined> {

@@ -13,6 +13,7 @@ import {
   endRefund,
   REFUND_COLUMNS,
   REFUND_JOINS,
+  requireRefundWindow,
   reserveRefund,
   SELECT_REFUNDS,
   type Refund,
@@ -167,7 +168,7 @@ export async function reserveForCharge(
   if (earlier) return { refund: earlier, replayed: true }
 
   const payment = await requirePayment(tx, charge)
-  const { amountCents, feeReturnedCents } = sharesOf(charge, payment, asked)
+  const { amountCents, feeReturnedCents } = sharesOf(now, charge, payment, asked)
   const id = newHexId(now)
   const refund = await reserveRefund(tx, now, actor, {
     id,
@@ -196,6 +197,7 @@ export async function reserveForCharge(
 type RefundablePayment = {
   id: string
   amount_cents: number
+  occurred_at: Date
   /** By refunds that are DONE or PROCESSING, and not undone. */
   refunded_cents: number
   /** The part that we made: a refund made at the provider returns no fee. */
@@ -205,9 +207,10 @@ type RefundablePayment = {
 }
 
 /** Pure. What this refund sends back, and how much of the fee it returns. */
-function sharesOf(charge: Charge, payment: RefundablePayment, { amountCents, returnsFee }: Asked) {
+function sharesOf(now: Date, charge: Charge, payment: RefundablePayment, { amountCents, returnsFee }: Asked) {
   const leftCents = payment.amount_cents - payment.refunded_cents
   if (leftCents <= 0) throw new Fault('already_refunded', 'Charge is already refunded: 0 cents are left')
+  requireRefundWindow(now, payment.occurred_at)
   const wantedCents = amountCents ?? leftCents
   if (wantedCents > leftCents) {
     const text = `value is more than is left to refund: ${leftCents} cents of ${payment.amount_cents}`
@@ -228,6 +231,7 @@ async function requirePayment(tx: Tx, charge: Charge): Promise<RefundablePayment
     `select
        p.id,
        p.amount_cents,
+       p.occurred_at,
        coalesce(r.refunded, 0)::bigint as refunded_cents,
        coalesce(r.by_us, 0)::bigint as refunded_by_us_cents,
        coalesce(r.fees, 0)::bigint as fee_returned_cents

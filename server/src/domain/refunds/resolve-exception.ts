@@ -22,7 +22,7 @@ import { completeFromSuspense } from '../deposits/settle.ts'
 import { postTransfers, requireBalance, type LedgerKey, type Movement, type Transfer } from '../ledger/ledger.ts'
 import { providerNamed } from '../ports/provider.ts'
 import { findException, waysOf, type Exception, type ExceptionKind } from './exceptions.ts'
-import { reserveRefund, type Refund } from './refund-states.ts'
+import { requireRefundWindow, reserveRefund, type Refund } from './refund-states.ts'
 import { refundLease, runRefund } from './run-refund.ts'
 
 /** A decision is final. A charge that is to be closed is closed first: if that fails, nothing is resolved. */
@@ -45,7 +45,7 @@ export async function resolveException(
   const decision = { resolution, actor, reason: checkReason(reason), leasedUntil }
   if ('charge' in resolution && resolution.charge === 'close') {
     // What decide() would refuse is refused before the charge is withdrawn.
-    await transact(ctx.pool, (tx) => examine(tx, exceptionId, resolution))
+    await transact(ctx.pool, (tx) => examine(tx, ctx.now(), exceptionId, resolution))
     await closeCharge(ctx, charge)
   }
   const refund = await transactOrders(ctx, (tx, open) => decide(tx, ctx.now(), exceptionId, { ...decision, open }))
@@ -92,9 +92,10 @@ type Examined = {
 }
 
 /** Refuses a resolution that does not fit. Under the exception's lock, so that a second decision is refused. */
-async function examine(tx: Tx, id: string, resolution: Resolution): Promise<Examined> {
+async function examine(tx: Tx, now: Date, id: string, resolution: Resolution): Promise<Examined> {
   const { exception, refunds } = await lockException(tx, id)
   requireOpen(exception, resolution.how)
+  if (resolution.how === 'refund') requireRefundWindow(now, exception.occurredAt)
   if (resolution.how === 'credit') requireRest(exception, refunds)
   return { exception, refunds, accountId: await bearerOf(tx, exception, resolution) }
 }
@@ -108,7 +109,7 @@ async function examine(tx: Tx, id: string, resolution: Resolution): Promise<Exam
 async function decide(tx: Tx, now: Date, id: string, decision: Decision): Promise<Refund | undefined> {
   const { how } = decision.resolution
   const charge = how === 'match' ? await lockNamedCharge(tx, id, decision.open) : undefined
-  const { exception, refunds, accountId } = await examine(tx, id, decision.resolution)
+  const { exception, refunds, accountId } = await examine(tx, now, id, decision.resolution)
   await recordDecision(tx, now, exception, { ...decision, how, accountId })
   if (how === 'refund') return reserveSuspended(tx, now, exception, decision)
   if (how === 'match') {

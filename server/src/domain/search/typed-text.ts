@@ -37,8 +37,8 @@ const MIN_LINK_DIGITS = 12
 const ID_LENGTH = 32
 // Shorter parts of an endToEndId are in too many of them.
 const MIN_PAYMENT_PART = 5
-// An endToEndId is E, the bank's number (8 digits), the minute (12 digits) and 11 characters.
-const PAYMENT_MINUTE = /^E\d{20}/
+// An endToEndId is E, the bank's number (8 digits, or letters since 2026), the minute (12 digits) and 11 characters.
+const PAYMENT_MINUTE = /^E[\dA-Z]{8}\d{12}/i
 const BEFORE_LAST_CHARACTERS = '_'.repeat(21)
 
 /** The last characters of an id, which are random, and where in them the pieces of its index begin. */

@@ -19,7 +19,13 @@ const OF_EVERY_OPERATION: Record<string, ErrorCode[]> = {
   503: ['unavailable'],
 }
 
-const REFUND_CONFLICTS: ErrorCode[] = ['not_refundable', 'already_refunded', 'refund_too_large', 'balance_too_small']
+const REFUND_CONFLICTS: ErrorCode[] = [
+  'not_refundable',
+  'already_refunded',
+  'refund_too_large',
+  'refund_too_old',
+  'balance_too_small',
+]
 
 const OF_OPERATION: Record<string, ErrorCode[]> = {
   'createDeposit 400': ['value_too_small', 'value_too_large', 'value_not_above_fee'],

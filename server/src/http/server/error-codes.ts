@@ -62,6 +62,7 @@ const DOMAIN_ERRORS: Record<FaultCode, Meaning> = {
   not_refundable: [409, 'The charge is not COMPLETED.'],
   already_refunded: [409, 'Nothing is left to refund.'],
   refund_too_large: [409, 'The value is more than is left to refund.'],
+  refund_too_old: [409, 'A Pix can be refunded for 90 days after its settlement, and they are over.'],
   balance_too_small: [409, 'The balance does not cover the amount.'],
   payout_limit: [409, 'The account has as many payouts that are REQUESTED as it can have.'],
   payout_ended: [409, 'The payout is already PAID or REJECTED. The text says how.'],
