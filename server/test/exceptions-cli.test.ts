@@ -112,10 +112,9 @@ test('a deposit is refunded from the terminal, in part, once for each key, and l
 
 test('a refund that the provider declines is said to have failed, and why, with exit code 1', async () => {
   const { w, guiche } = await worldOfToday({ REFUND_RETURNS_FEE: 'true' })
-  w.clock.advance(-91 * 24 * 3_600_000)
   const { charge, account } = await completedCharge(w)
-  w.clock.advance(91 * 24 * 3_600_000 + 1)
-  const made = await guiche('refund', charge.paymentLinkId, '--reason', 'too late')
+  await w.sandbox.faults({ refundsRefused: true })
+  const made = await guiche('refund', charge.paymentLinkId, '--reason', 'asked for by phone')
   expect(made.code).toBe(1)
   expect(made.stdout).toMatch(/^Refund \w+ of R\$ 50,00 is FAILED: sandbox: refund: /)
   expect(await w.balanceCents(account.accountId)).toBe(49_50)

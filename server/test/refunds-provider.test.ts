@@ -71,7 +71,7 @@ test('a refund that never reached the bank is sent again under its id, once the 
 test('a refund that the provider refuses gives the money back at once', async () => {
   const w = await world()
   const { charge, account } = await completedCharge(w)
-  w.clock.advance(91 * 24 * 3_600_000) // the bank makes no refunds after 90 days
+  await w.sandbox.faults({ refundsRefused: true })
   const made = await refund(w, charge, { amountCents: 10_00 })
   expect(made).toMatchObject({ status: 'FAILED', failure: expect.stringContaining('sandbox: refund') })
   expect(await w.balanceCents(account.accountId)).toBe(49_50)

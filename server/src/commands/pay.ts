@@ -31,7 +31,7 @@ async function payCharge(terminal: Terminal, paymentLinkId: string, options: Pay
     const charge = await findPublicCharge(ctx, paymentLinkId)
     if (!charge) throw new Fault('not_found', `Charge not found: ${paymentLinkId}`)
     const body = { txid: charge.id, amountCents, times }
-    const { status, text } = await postToBank(`${bank.url}/bank/pay`, body, PAY_TIMEOUT_MS)
+    const { status, text } = await postToBank(`${bank.url}/pay`, body, PAY_TIMEOUT_MS)
     const { error, pix } = JSON.parse(text) as Answer
     if (status >= 300 || !pix) throw new Fault('provider_refused', `The bank refused: ${error ?? `status ${status}`}`)
     for (const paid of pix) terminal.print(`Paid ${formatReais(paid.amountCents)}, endToEndId ${paid.endToEndId}`)
@@ -62,8 +62,8 @@ export async function withSandbox(
 ): Promise<void> {
   const sandbox = config.providers.find((provider) => provider.name === 'sandbox')
   if (!sandbox) throw new Fault('bad_request', 'This command works in sandbox mode only: PROVIDERS names no sandbox')
-  const run = async (ctx: Context, sandboxUrl: string | undefined) => {
-    const url = sandbox.kind === 'sandbox' ? sandboxUrl : sandbox.url
+  const run = async (ctx: Context) => {
+    const { sandboxBankUrl: url } = ctx.settings
     assert(url, 'the context opens the sandbox')
     await work(ctx, { name: sandbox.name, url })
   }

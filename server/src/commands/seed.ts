@@ -57,7 +57,7 @@ function seed(terminal: Terminal, options: Options): Promise<void> {
 }
 
 async function sendToBank(url: string, history: BankHistory): Promise<void> {
-  const { status, text } = await postToBank(`${url}/bank/history`, history, BANK_TIMEOUT_MS)
+  const { status, text } = await postToBank(`${url}/history`, history, BANK_TIMEOUT_MS)
   if (status === 201) return
   throw new OperatorError(`The sandbox bank refused the history, so audit will list it: ${text.slice(0, 300)}`)
 }

@@ -95,14 +95,14 @@ export async function withDatabase(terminal: Terminal, work: (core: Core) => Pro
 
 export async function withContext<Result>(
   terminal: Terminal,
-  work: (ctx: Context, sandboxUrl: string | undefined) => Promise<Result>,
+  work: (ctx: Context) => Promise<Result>,
   config = databaseConfig(terminal),
 ): Promise<Result> {
   // Loading the HTTP clients takes a quarter of a second. Commands that need the database only do not wait for it.
   const { openContext } = await import('../wiring.ts')
-  const { value: ctx, sandboxUrl, close } = await openContext(config, commandLog(terminal), terminal.say)
+  const { value: ctx, close } = await openContext(config, commandLog(terminal), terminal.say)
   try {
-    return await work(ctx, sandboxUrl)
+    return await work(ctx)
   } finally {
     await close()
   }

@@ -42,6 +42,8 @@ const faultsBody = z.strictObject({
   refundsListedFailed: toggle,
   // Refunds that were made are shown as NAO_REALIZADO everywhere: the bank took them back, for as long as this lasts.
   refundsFailed: toggle,
+  // New refunds are refused.
+  refundsRefused: toggle,
   seed: z.int().min(0).max(SEED_MAX).optional(),
 })
 

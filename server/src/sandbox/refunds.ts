@@ -32,6 +32,7 @@ export function requestRefund(psp: Psp, call: Call): Answer {
     return refused('devolucao.valor', 'A soma das devoluções passaria do valor do Pix.')
   }
   if (known) return { status: 201, body: showRefund(psp, known), seq: pix.seq }
+  if (psp.plan.faults.refundsRefused) return refused('devolucao.id', 'Recusa pedida por /bank/faults.')
   const now = psp.now()
   if (now.getTime() - pix.atMs > REFUND_WINDOW_MS) return refused('devolucao.id', 'O prazo de 90 dias passou.')
 
