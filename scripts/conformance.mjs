@@ -86,7 +86,7 @@ async function sabotageAll() {
   return missed === 0 ? 0 : 1
 }
 
-async function runAll({ sabotage, bank: as }) {
+async function runAll({ sabotage, bank: as } = {}) {
   const document = readDocument(positionals[0])
   const bank = await openBank(as)
   const receiver = await startReceiver({ sabotage })
