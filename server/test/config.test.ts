@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { certificateExpiry, type ClientCertificate } from '../src/base/client-certificate.ts'
 import { loadConfig } from '../src/config/config.ts'
-import { STANDARD_ACCESS } from '../src/providers/api-pix/banks/bank-profile.ts'
+import { UNKNOWN_BANK } from '../src/providers/api-pix/banks/bank-profile.ts'
 import { makeClientCertificate, PFX_PASSWORD } from './client-certificate.ts'
 
 test('without any configuration, everything has the default that configuration.md names', () => {
@@ -149,7 +149,7 @@ test('a bank is a provider, and makes the service live', () => {
       name: 'big-bank',
       bank: undefined,
       signsCertificates: false,
-      access: STANDARD_ACCESS,
+      access: UNKNOWN_BANK,
       url: 'https://pix.bank.example/v2',
       tokenUrl: 'https://pix.bank.example/oauth/token',
       clientId: 'id',

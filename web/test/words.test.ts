@@ -12,7 +12,12 @@ test.each([
     ['account', 'sign-in'],
     /operador|(the|your) operator\b/i,
   ],
-  ['account holders read of deposits, not of charges', ['account'], /cobrança(?!”)|\bcharge(?![`”\w])/i],
+  // At the counter somebody asks a payer for money, who reads of charges too.
+  [
+    'account holders read of deposits, not of charges, but for the counter',
+    readdirSync(join(SOURCES, 'account')).flatMap((folder) => (folder === 'counter' ? [] : `account/${folder}`)),
+    /cobrança(?!”)|\bcharge(?![`”\w])/i,
+  ],
   ['account holders read that money is under review, not that it is held', ['account'], /retid[oa]|\bheld\b/i],
   ['operators read of charges, not of deposits', ['operator'], /(depósito|deposit)(?![”\w])/i],
   ['the ledger is the livro-razão', ['account', 'operator'], /(?<!livro-)razão/i],

@@ -1,7 +1,7 @@
 import type { ClientCertificate } from '../base/client-certificate.ts'
 import {
   LOGINS,
-  STANDARD_ACCESS,
+  UNKNOWN_BANK,
   type Access,
   type BankEnvironment,
   type BankProfile,
@@ -66,7 +66,7 @@ function knownUrl(env: Env, variable: string, bank: Bank | undefined, fallback: 
   return url(env, variable, fallback)
 }
 
-function loadAccess(env: Env, prefix: string, standard: Access = STANDARD_ACCESS): Access {
+function loadAccess(env: Env, prefix: string, standard: Access = UNKNOWN_BANK): Access {
   return {
     auth: oneOf(env, `${prefix}_AUTH`, [...LOGINS], standard.auth),
     scope: text(env, `${prefix}_SCOPE`, standard.scope || 'none').replace(/^none$/, ''),

@@ -59,5 +59,8 @@ export const STANDARD_ACCESS: Access = {
   callsPerSecond: 10,
 }
 
+/** For a bank without a profile: Efí, as before there were profiles, and others take no notice of the header. */
+export const UNKNOWN_BANK: Access = { ...STANDARD_ACCESS, webhookHeaders: { 'x-skip-mtls-checking': 'true' } }
+
 /** The standard's default, which every bank must serve. */
 export const DEFAULT_PAGE = 100
