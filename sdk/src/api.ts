@@ -1017,6 +1017,8 @@ export type ListExceptionsQuery = {
     | 'second_payment'
     | 'refunded_payment'
     | 'unnamed_payment'
+    | 'code_closed'
+    | 'code_limits'
     | 'foreign_refund'
     | 'undone_refund'
   /** Only exceptions of this provider. */

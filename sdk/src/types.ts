@@ -505,6 +505,8 @@ export type Exception = {
     | 'second_payment'
     | 'refunded_payment'
     | 'unnamed_payment'
+    | 'code_closed'
+    | 'code_limits'
     | 'foreign_refund'
     | 'undone_refund'
   state: 'open' | 'resolving' | 'resolved'

@@ -3,8 +3,8 @@ import { centsFromDecimal, decimalFromCents } from './money.ts'
 // The BR Code is the text behind a Pix QR code: fields of a two-digit id, a two-digit length and a value, and a
 // checksum. Lengths count characters and banking apps count bytes, so everything is folded to ASCII.
 
-export type BrCodeInput = {
-  location: string
+/** A dynamic code points to a location. A static one carries the receiver's key, and can be paid again and again. */
+export type BrCodeInput = ({ location: string } | { pixKey: string }) & {
   merchantName: string
   merchantCity: string
   amountCents?: number
@@ -30,16 +30,18 @@ const PIX_DOMAIN = 'br.gov.bcb.pix'
 const NAME_MAX = 25
 const CITY_MAX = 15
 const LABEL_MAX = 25
-// Field 26 holds the domain (18 characters with its header) and the location (4 of header).
+// Field 26 holds the domain (18 characters with its header) and the location or the key (4 of header).
 const LOCATION_MAX = 77
 const NO_LABEL = '***'
 const CRC_HEADER = '6304'
 
 export function encodeBrCode(input: BrCodeInput): string {
-  const location = input.location
-  if (!/^[\x21-\x7e]+$/.test(location)) throw new BrCodeError('Location must be printable ASCII without spaces')
-  if (location.includes('://')) throw new BrCodeError('Location must not carry a scheme')
-  if (location.length > LOCATION_MAX) throw new BrCodeError(`Location is longer than ${LOCATION_MAX} characters`)
+  const isStatic = 'pixKey' in input
+  const account = isStatic ? input.pixKey : input.location
+  const what = isStatic ? 'Pix key' : 'Location'
+  if (!/^[\x21-\x7e]+$/.test(account)) throw new BrCodeError(`${what} must be printable ASCII without spaces`)
+  if (account.includes('://')) throw new BrCodeError(`${what} must not carry a scheme`)
+  if (account.length > LOCATION_MAX) throw new BrCodeError(`${what} is longer than ${LOCATION_MAX} characters`)
 
   const label = input.label ?? NO_LABEL
   if (label !== NO_LABEL && !/^[A-Za-z0-9]+$/.test(label)) throw new BrCodeError('Label must be letters and digits')
@@ -47,8 +49,8 @@ export function encodeBrCode(input: BrCodeInput): string {
 
   const body =
     field('00', '01') +
-    field('01', '12') +
-    field('26', field('00', PIX_DOMAIN) + field('25', location)) +
+    (isStatic ? '' : field('01', '12')) +
+    field('26', field('00', PIX_DOMAIN) + field(isStatic ? '01' : '25', account)) +
     field('52', '0000') +
     field('53', '986') +
     (input.amountCents === undefined ? '' : field('54', decimalFromCents(input.amountCents))) +

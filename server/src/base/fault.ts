@@ -57,6 +57,7 @@ export const FAULT_CODES = [
   'foreign_origin',
   'scope_missing', // scope, if a key lacks one
   'account_suspended',
+  'codes_not_offered', // no payment provider of the service has lasting codes
   'not_enabled', // the deployment does not allow it
   'mail_not_set_up',
   'signature_wrong',
@@ -86,6 +87,7 @@ export const FAULT_CODES = [
   'refund_too_old', // days: for how long after its settlement a payment can be refunded
   'balance_too_small', // balanceCents, neededCents
   'payout_limit', // maxPayouts
+  'code_limit', // maxCodes
   'payout_ended', // status
   'refund_ended', // status
   'refund_not_sent',

@@ -66,6 +66,18 @@ export function hexIdOf(txid: string | null): string | null {
   return isHexId(id) ? id : null
 }
 
+const CODE_TXID_LENGTH = 25
+
+/** The id of a code with 36 digits: the longest id fills the 25 characters that a static BR Code has for it. */
+export function codeTxidOf(id: string): string {
+  return BigInt(`0x${hexFromUuid(id)}`).toString(36).padStart(CODE_TXID_LENGTH, '0')
+}
+
+/** The txid as a code has it, in lower case; null if it is none of a code. */
+export function readCodeTxid(txid: string | null): string | null {
+  return txid?.length === CODE_TXID_LENGTH ? txid.toLowerCase() : null
+}
+
 /** The id that somebody gives us, with or without hyphens. Undefined if it is none. */
 export function parseHexId(text: string): string | undefined {
   const id = hexFromUuid(text.toLowerCase())

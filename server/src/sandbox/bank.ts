@@ -24,12 +24,14 @@ const payOrder = z
 
 // POST /bank/pay acts as the payer's bank. A plain order pays the charge's amount, now and once, only while the charge
 // is ATIVA. One with another amount, `at`, `times` or `force` is executed in any state, to produce late, duplicate and
-// wrong payments. An unknown txid needs `amountCents`, and makes a Pix without a charge.
+// wrong payments. An unknown txid and a static code need `amountCents`, and make a Pix without a charge.
 export function pay(psp: Psp, call: Call): Answer {
   const order = readBody(payOrder, call.body)
   if (typeof order === 'string') return refusal(400, order)
-  const charge = findCharge(psp, order)
-  if (charge instanceof BrCodeError) return refusal(400, `The emv is not a BR Code: ${charge.message}`)
+  const found = findCharge(psp, order)
+  if (found instanceof BrCodeError) return refusal(400, `The emv is not a BR Code: ${found.message}`)
+  if (found && 'pixKey' in found) Object.assign(order, { txid: found.label ?? '', chave: found.pixKey })
+  const charge = found && 'cob' in found ? found : undefined
   if (!charge && (order.txid === undefined || order.amountCents === undefined)) {
     return refusal(404, 'No charge has this code; to pay an unknown txid, give txid and amountCents')
   }
@@ -114,10 +116,13 @@ function whyNotPayable(charge: Charge, now: Date): string | undefined {
   return expired ? 'The charge is expired' : undefined
 }
 
-function findCharge(psp: Psp, order: z.infer<typeof payOrder>): Charge | undefined | BrCodeError {
+type StaticCode = { pixKey: string; label: string | undefined }
+
+function findCharge(psp: Psp, order: z.infer<typeof payOrder>): Charge | StaticCode | undefined | BrCodeError {
   if (order.txid !== undefined) return psp.book.charges.get(order.txid)
   try {
-    const { location } = decodeBrCode(order.emv ?? '')
+    const { location, pixKey, label } = decodeBrCode(order.emv ?? '')
+    if (pixKey !== undefined) return { pixKey, label }
     return location === undefined ? undefined : psp.book.chargeByToken.get(tokenOf(location))
   } catch (error) {
     if (error instanceof BrCodeError) return error

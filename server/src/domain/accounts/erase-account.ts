@@ -128,7 +128,7 @@ function refusalOf(now: Date, { email, suspendedAt, erasedAt }: Account, underWa
   if (balanceCents !== 0)
     return `its balance is ${formatReais(balanceCents)}; if that was paid to its holder elsewhere, add --paid-out`
   if (openCharges)
-    return `it has charges that can still be paid; wait until they expire, or: guiche account cancel-charges --email ${email} --reason "closed by request"`
+    return `it has charges or codes that can still be paid; wait until charges expire, or: guiche account cancel-charges --email ${email} --reason "closed by request"`
   if (refunds) return 'a refund is in progress; wait until it ends: guiche refunds --status PROCESSING'
   if (exceptions) return 'an exception about one of its payments is open; resolve it: guiche exceptions list'
   return undefined
@@ -141,7 +141,8 @@ function readUnderWay(tx: Tx, accountId: string): Promise<UnderWay> {
     `select
        ${heldFor('$1', 'balance', 'reserved')} as "balanceCents",
        exists (select from payouts where account_id = $1 and status = 'REQUESTED') as payouts,
-       exists (select from charges where account_id = $1 and status in ('OPENING', 'PENDING')) as "openCharges",
+       exists (select from charges where account_id = $1 and status in ('OPENING', 'PENDING'))
+         or exists (select from codes where account_id = $1 and closed_at is null and emv is not null) as "openCharges",
        exists (select from refunds r left join charges c on c.id = r.charge_id
         where r.due_at is not null and coalesce(r.account_id, c.account_id) = $1) as refunds,
        exists (select from exceptions x left join payments p on p.id = x.payment_id

@@ -3,7 +3,7 @@ import type { Cents } from '../../base/money.ts'
 import { batchesOf } from '../../db/batches.ts'
 import type { Tx } from '../../db/tx.ts'
 import { FACTS_SQL, type ChargeSeal } from '../core/charge-facts.ts'
-import { check, findWrong, hex, isMadeAt, type Checks, type Found } from './rules.ts'
+import { check, CODES, findWrong, hex, isMadeAt, SKEW, VERSIONS, type Checks, type Found } from './rules.ts'
 
 // When the payment completed the charge: when it was recorded, or when its exception was matched.
 const COMPLETED_AT = 'coalesce(m.resolved_at, p.recorded_at)'
@@ -42,11 +42,14 @@ const charge = check({
   },
 })
 
-// A payment belongs to the charge that its txid names. If it completed none, it is an exception.
+// A payment belongs to the charge that its txid names, or that it made by the code that its txid names. If it completed
+// none, it is an exception.
 const payment = check({
   subject: `'payment ' || p.end_to_end_id`,
   from: `payments p
-  left join charges c on c.id = case when p.txid ~* '^[0-9a-f]{32}$' then p.txid::uuid end
+  left join (${CODES}) k on k.txid = lower(p.txid) and k.provider = p.provider
+  left join charges o on o.code_id = k.id and o.end_to_end_id = p.end_to_end_id
+  left join charges c on c.id = case when p.txid ~* '^[0-9a-f]{32}$' then p.txid::uuid else o.id end
   left join (
     select payment_id, count(*) as count, max(resolution) as resolution from exceptions
     where kind not in ('foreign_refund', 'undone_refund') group by 1
@@ -64,17 +67,44 @@ const oneCode = `
   select 'charge ' || min(${hex('id')}) as subject, format('shares its code with %s more, and only one of them can be paid by it', count(*) - 1) as text
   from charges where emv is not null group by hashtextextended(emv, 0) having count(*) > 1`
 
-export const PAYMENT_CHECKS: Checks = { charge, payment, one_code: oneCode }
+// What a code allowed stands in the line of the audit log that tells of its version. Under the lock of the code, so that
+// a deposit has the version that was in force.
+const codeDeposit = check({
+  subject: `'charge ' || ${hex('c.id')}`,
+  from: `(select * from charges where code_id is not null) c
+  left join (${CODES}) k on k.id = c.code_id
+  left join payments p on p.charge_id = c.id and p.credited
+  left join exceptions m on m.payment_id = p.id and m.resolution = 'match'
+  left join (${VERSIONS}) v on v.subject = 'code ' || ${hex('c.code_id')} and v.version = c.code_version
+  left join (${VERSIONS}) n on n.subject = v.subject and n.version = v.version + 1`,
+  exists: {
+    'was made by a code that is not there': 'k.id is not null',
+    'was made by a version of its code of which no line of the audit log tells': 'v.subject is not null',
+  },
+  rules: {
+    'the txid of its payment': ['lower(p.txid)', 'k.txid'],
+    'the account of its code': ['c.account_id', 'k.account_id'],
+    'the provider of its code': ['c.provider', 'k.provider'],
+    'its code was closed': 'v."isOpen"',
+    'its value is outside the limits of its code': `
+      c.value_cents between coalesce(v."minValueCents", 0) and coalesce(v."maxValueCents", c.value_cents)`,
+    'was made by a version of its code that was not in force': `
+      v.at <= ${COMPLETED_AT} + ${SKEW} and coalesce(n.at, 'infinity') >= ${COMPLETED_AT} - ${SKEW}`,
+    'was made at another time than its payment was booked': `c.created_at = ${COMPLETED_AT}`,
+  },
+})
+
+export const PAYMENT_CHECKS: Checks = { charge, payment, one_code: oneCode, code_deposit: codeDeposit }
 
 // ---- Ids and codes, which SQL cannot check ----
 
 type CodeRow = { id: string; facts: string; emv: string | null; value: Cents }
 
-const CODES = `select 'charge ' || ${hex('c.id')} as id, ${FACTS_SQL} as facts, c.emv, c.value_cents as value from charges c`
+const CHARGE_CODES = `select 'charge ' || ${hex('c.id')} as id, ${FACTS_SQL} as facts, c.emv, c.value_cents as value from charges c`
 
 /** Checks that each charge's id fits its facts, and that a bank can read its code. */
 export function checkCodes(tx: Tx, seal: ChargeSeal, limit: number): Promise<Found[]> {
-  return findWrong(batchesOf<CodeRow>(tx, CODES), limit, ({ id, facts, emv, value }) => {
+  return findWrong(batchesOf<CodeRow>(tx, CHARGE_CODES), limit, ({ id, facts, emv, value }) => {
     if (seal.fits(id.replace('charge ', ''), facts)) return emv === null ? undefined : wrongCode(emv, value)
     return 'its id does not fit its account, value, fee, external id, description, link or expiry: one of them was altered'
   })

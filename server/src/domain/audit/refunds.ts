@@ -1,5 +1,5 @@
 import { EXCEPTION_STATE } from '../exceptions/exception-states.ts'
-import { check, hex, isMadeAt, NOW, SKEW, type Checks } from './rules.ts'
+import { check, CODES, hex, isMadeAt, NOW, SKEW, VERSIONS, type Checks } from './rules.ts'
 
 // The worker asks again within minutes; a refund that is due much later is forgotten.
 const DUE_WITHIN = `interval '1 day'`
@@ -97,12 +97,14 @@ const KIND = `
   case x.kind
     when 'foreign_refund' then f.source = 'provider' and f.exception_id is null
     when 'undone_refund' then f.status = 'DONE'
-    when 'unknown_charge' then p.charge_id is null or x.resolution = 'match'
+    when 'unknown_charge' then (p.charge_id is null and k.id is null) or x.resolution = 'match'
     when 'wrong_provider' then c.provider <> p.provider
     when 'second_payment' then c.provider = p.provider and ((d.id <> p.id and ${COMPLETED_AT} <= p.recorded_at + ${SKEW}) or exists (
       select from charges o join payments q on q.charge_id = o.id and q.credited and q.recorded_at <= p.recorded_at + ${SKEW}
       where o.account_id = c.account_id and o.external_id = c.external_id and o.id <> c.id))
-    when 'refunded_payment' then c.provider = p.provider and c.value_cents = p.amount_cents
+    when 'refunded_payment' then k.id is not null or (c.provider = p.provider and c.value_cents = p.amount_cents)
+    when 'code_limits' then k.id is not null
+    when 'code_closed' then k.id is not null and (v.closed_at <= p.recorded_at + ${SKEW} or v.made_at >= p.recorded_at - ${SKEW})
     when 'unnamed_payment' then exists (select from charges u where u.id = x.charge_id)
     when 'wrong_amount' then c.value_cents <> p.amount_cents and coalesce(d.id = p.id or ${COMPLETED_AT} >= p.recorded_at - ${SKEW}, true)
   end`
@@ -114,6 +116,10 @@ const exception = check({
   from: `exceptions x
   left join payments p on p.id = x.payment_id
   left join charges c on c.id = p.charge_id
+  left join (${CODES}) k on k.txid = lower(p.txid) and k.provider = p.provider and p.charge_id is null
+  left join (
+    select subject, min(at) as made_at, min(at) filter (where not "isOpen") as closed_at from (${VERSIONS}) v group by 1
+  ) v on v.subject = 'code ' || ${hex('k.id')}
   left join payments d on d.charge_id = p.charge_id and d.credited
   left join exceptions m on m.payment_id = d.id and m.resolution = 'match'
   left join refunds f on f.id = x.refund_id

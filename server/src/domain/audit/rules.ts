@@ -2,6 +2,14 @@ import { hexId as hex } from '../../db/sql-values.ts'
 
 export { hex }
 
+/** In SQL, codes that can be paid, and what their versions allowed. */
+export const CODES = 'select * from codes where emv is not null'
+export const VERSIONS = `
+  select l.subject, l.at, d.* from audit_log l
+  cross join lateral jsonb_to_record(l.details)
+    as d (version integer, "isOpen" boolean, "minValueCents" bigint, "maxValueCents" bigint)
+  where l.subject like 'code %' and l.action in ('code.created', 'code.changed', 'code.closed')`
+
 /** What is wrong. */
 export type Found = { subject: string; text: string }
 

@@ -80,6 +80,8 @@ export type ChargeFacts = OwnFields & {
   valueCents: Cents
   feeCents: Cents
   expiresAt: Date
+  /** Of a charge that its payment made by a code. */
+  madeBy?: { codeId: string; codeVersion: number; endToEndId: string }
 }
 
 /**
@@ -118,12 +120,14 @@ function factsText(facts: ChargeFacts): string {
     const value = facts[name] ?? null
     if (value !== null) text += ` ${name}=${JSON.stringify(value)}`
   }
-  return text
+  const { madeBy } = facts
+  return madeBy ? `${text} code=${madeBy.codeId} ${madeBy.codeVersion} ${madeBy.endToEndId}` : text
 }
 
 export const FACTS_SQL = `concat_ws(' ', c.payment_link_id, c.account_id, c.original_value_cents, c.value_cents,
   c.fee_cents, (extract(epoch from c.expires_at) * 1000)::bigint,
-  ${OWN_NAMES.map((name) => `'${name}=' || to_json(c.${columnOf(name)})::text`).join(', ')})`
+  ${OWN_NAMES.map((name) => `'${name}=' || to_json(c.${columnOf(name)})::text`).join(', ')},
+  'code=' || c.code_id || ' ' || c.code_version || ' ' || c.end_to_end_id)`
 
 /** 16 hexadecimal digits, of which the first has the bits of a UUID's variant. */
 function codeOf(key: Buffer, head: string, facts: string): string {

@@ -213,6 +213,8 @@ const TABLES = {
     where: `r.source = 'balance' or r.ended_by is not null`,
   },
   payout: { table: 'payouts', content: except() },
+  // One that its provider has not made yet can be paid by nobody.
+  code: { table: 'codes', content: except(), where: 'r.emv is not null' },
   closing: { table: 'closings', key: `concat_ws(' ', r.provider, r.day, r.revision)`, content: except() },
   sweep: { table: 'sweeps', key: 'r.provider', content: only('provider', 'began_at') },
 } satisfies Record<string, SealedTable>

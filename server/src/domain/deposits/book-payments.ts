@@ -10,13 +10,16 @@ import { DEPOSIT_PAID, type HeldReason } from '../webhooks/deposit-event-kinds.t
 import { dataOf } from '../webhooks/event-fields.ts'
 import { eventBody, sealEvent, TELL, type NewEvent, type StoredEvent } from '../webhooks/events.ts'
 import { hasEnded, isVisible, type LockedCharge } from './charge-reads.ts'
-import { COMPLETE_CHARGES, EXPIRY_GRACE_MS, markOrderPaid, reclaimExternalIds } from './charge-states.ts'
+import { COMPLETE_CHARGES, EXPIRY_GRACE_MS, MAKE_CHARGES, markOrderPaid, reclaimExternalIds } from './charge-states.ts'
 import { heldEvent, releasedEvent } from './held-events.ts'
 import { requireTaken } from './order-locks.ts'
 import { resolveUnnamed } from '../exceptions/exception-states.ts'
 
 /** Why a payment completes no charge. */
-export type SuspenseKind = 'unknown_charge' | HeldReason
+export type SuspenseKind = 'unknown_charge' | CodeRefusal | HeldReason
+
+/** Of a code that was closed, or whose limits, or those of its account, the value does not fit. */
+export type CodeRefusal = 'code_closed' | 'code_limits'
 
 export type Payment = Pick<ReceivedPayment, 'provider' | 'endToEndId' | 'txid' | 'amountCents' | 'occurredAt'>
 
@@ -59,6 +62,12 @@ const COLUMNS: Columns<Row> = {
   account_id: ['uuid', ({ settlement: { charge } }) => charge?.accountId],
   fee_cents: ['bigint', ({ settlement: { charge } }) => charge?.feeCents],
   paid_late: ['boolean', ({ settlement: { charge, payment } }) => charge !== undefined && isLate(charge, payment)],
+  // Of a charge that the payment makes by a code.
+  code_id: ['uuid', ({ settlement: { charge } }) => charge?.made?.codeId],
+  code_version: ['int', ({ settlement: { charge } }) => charge?.made?.codeVersion],
+  description: ['text', ({ settlement: { charge } }) => charge?.made?.description],
+  payment_link_id: ['uuid', ({ settlement: { charge } }) => charge?.made && charge.paymentLinkId],
+  expires_at: ['timestamptz', ({ settlement: { charge } }) => charge?.made && charge.expiresAt],
   held_by: ['uuid', ({ settlement }) => (settlement.kind === 'matched' ? settlement.heldBy : null)],
   exception: ['text', ({ settlement }) => (settlement.kind === 'excepted' ? settlement.exception : null)],
   own_id: ['uuid', ({ ownId }) => ownId],
@@ -118,6 +127,8 @@ const BOOK = prepared(`
     from n where not exists (select from dropped) and not exists (select from lacking)
   ), completed as (
     ${COMPLETE_CHARGES}
+  ), made as (
+    ${MAKE_CHARGES}
   ), reclaimed as (
     ${reclaimExternalIds(TAKES_FROM)}
   ), opened as (
@@ -149,7 +160,7 @@ const BOOK = prepared(`
   ), ${POST_LINES}
   select array(select payment_id from dropped) as dropped, array(select provider from lacking) as lacking,
     array(select ${hexId('charge_id')} from reclaimed) as taken,
-    (select count(*) from completed) as completed, (select count(*) from told) as told,
+    (select count(*) from completed) + (select count(*) from made) as completed, (select count(*) from told) as told,
     (select count(*) from posted) as posted,
     array(
       select distinct ${hexId('x.id')} from kept n join exceptions x on x.charge_id = n.charge_id and x.resolution is null
@@ -278,7 +289,7 @@ function newsOf(tx: Pick<Tx, 'sealer'>, now: Date, settlement: Settlement): Row[
 function hasNews(settlement: Settlement): settlement is News {
   if (settlement.kind !== 'excepted') return settlement.kind === 'matched'
   const { charge, exception } = settlement
-  return exception !== 'unknown_charge' && charge !== undefined && isVisible(charge)
+  return charge !== undefined && isVisible(charge) && exception !== 'unknown_charge'
 }
 
 type News = Matched | (Excepted & { charge: LockedCharge; exception: HeldReason })

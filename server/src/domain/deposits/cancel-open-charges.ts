@@ -3,6 +3,7 @@ import { transact } from '../../db/tx.ts'
 import { readAccountRow } from '../accounts/accounts.ts'
 import type { Context } from '../context.ts'
 import { checkReason, writeAudit, type Actor } from '../core/audit-log.ts'
+import { closeCodesOf } from './codes.ts'
 import { cancelDeposit } from './query-deposit.ts'
 
 // Below the rate of any provider, and a few thousand charges take minutes.
@@ -14,7 +15,7 @@ const STATEMENT_TIMEOUT_MS = 5 * 60_000
 /** `left` are those that may still be paid. */
 export type CanceledCharges = { canceled: number; left: { paymentLinkId: string; why: string }[] }
 
-/** Withdraws all PENDING charges of a suspended account. 'in_use': the account is not suspended. */
+/** Withdraws all PENDING charges of a suspended account, and closes its codes. 'in_use': the account is not suspended. */
 export async function cancelOpenCharges(
   ctx: Context,
   actor: Actor,
@@ -66,6 +67,7 @@ function recordDecision(ctx: Context, actor: Actor, accountId: string, reason: s
     if (!isSuspended) return false
     const subject = `account ${accountId}`
     await writeAudit(tx, ctx.now(), actor, { action: 'account.charges_canceled', subject, accountId, reason })
+    await closeCodesOf(tx, ctx.now(), actor, accountId)
     return true
   })
 }

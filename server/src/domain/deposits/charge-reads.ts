@@ -7,6 +7,7 @@ import { queryOne, type Tx } from '../../db/tx.ts'
 import type { Core } from '../core/core.ts'
 import { requireCode, withGenuineCodes } from './charge-codes.ts'
 import { byOwnField, type OwnFields } from '../core/charge-facts.ts'
+import { CODE_OF_CHARGE } from '../webhooks/event-fields.ts'
 
 export type ChargeStatus = 'PENDING' | 'COMPLETED' | 'EXPIRED' | 'CANCELED'
 
@@ -36,6 +37,8 @@ export type StoredCharge = Required<OwnFields> & {
   /** What the payer paid, if an operator accepted another amount than the value; else null. */
   receivedCents: Cents | null
   refundedCents: Cents
+  /** The external id of the code that its payment made it by; else null. */
+  code: string | null
 }
 
 export type Charge = Omit<StoredCharge, 'status' | 'openingInstance'> & { status: ChargeStatus }
@@ -83,6 +86,7 @@ const CHARGE_FIELDS: Record<keyof StoredCharge, string> = {
   paidLate: 'c.paid_late',
   receivedCents: 'c.received_cents',
   refundedCents: 'c.refunded_cents',
+  code: CODE_OF_CHARGE,
 }
 
 /** Those that their account holder sees; times are ISO 8601 texts. */
@@ -110,10 +114,14 @@ const LOCKED = [
   'expiresAt',
 ] as const
 
+export type MadeByCode = { codeId: string; codeVersion: number; description: string | null }
+
 /** A charge as it was before its payment. */
-export type LockedCharge = Pick<StoredCharge, (typeof LOCKED)[number]> & {
+export type LockedCharge = Pick<StoredCharge, (typeof LOCKED)[number] | 'code'> & {
   /** Another charge of its order is COMPLETED. */
   orderPaid: boolean
+  /** Of a charge that the payment makes, and that is in no table yet. */
+  made: MadeByCode | null
   /** Charges that lose the row of the order, and the open ones are marked, if this one completes after its end. */
   takesFrom: string[]
 }

@@ -138,6 +138,15 @@ export const COMPLETE_CHARGES = `
   where c.id = n.charge_id and n.kind <> 'excepted' and c.status <> 'COMPLETED'
   returning c.id, c.account_id, c.external_id, c.paid_late`
 
+/** In SQL, the same for charges that payments make by codes: they are COMPLETED from their first moment. */
+export const MAKE_CHARGES = `
+  insert into charges (id, payment_link_id, account_id, provider, status, original_value_cents, value_cents, fee_cents,
+    description, created_at, expires_at, end_to_end_id, paid_at, closed_at, code_id, code_version)
+  select charge_id, payment_link_id, account_id, provider, 'COMPLETED', amount_cents, amount_cents, fee_cents,
+    description, now, expires_at, end_to_end_id, occurred_at, now, code_id, code_version
+  from kept where code_id is not null and kind <> 'excepted'
+  returning id`
+
 /**
  * In SQL, after it: a charge that is paid late has its external id again, and no other charge has it. It takes the row
  * from the charges in `takesFrom`, whose locks the transaction holds. Any other was opened or paid meanwhile.

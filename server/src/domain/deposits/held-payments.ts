@@ -3,7 +3,7 @@ import { query, type Tx } from '../../db/tx.ts'
 import type { Core } from '../core/core.ts'
 import { hexId } from '../../db/sql-values.ts'
 import type { Resolution } from '../exceptions/exception-states.ts'
-import type { SuspenseKind } from './book-payments.ts'
+import type { CodeRefusal, SuspenseKind } from './book-payments.ts'
 
 // Money that was received for a charge without completing it, because of a wrong amount or as a second payment. Money
 // that was refunded is neither held nor kept.
@@ -60,7 +60,7 @@ type HeldFacts = {
   endToEndId: string
   amountCents: Cents
   paidAt: Date
-  kind: SuspenseKind
+  kind: Exclude<SuspenseKind, CodeRefusal>
   heldAt: Date
   isOwn: boolean
 }

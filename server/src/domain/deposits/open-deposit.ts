@@ -140,6 +140,7 @@ function newCharge(
     paidLate: false,
     receivedCents: null,
     refundedCents: 0,
+    code: null,
   }
   charge.id = core.settings.chargeSeal.newId(createdAt, charge)
   return charge

@@ -42,14 +42,17 @@ const LOCK_CHARGES = prepared(
   `select ${LOCKED_COLUMNS} from charges c where c.id = any($1) order by c.id for no key update`,
 )
 
+// A charge that a code made is COMPLETED, so nothing completes it again.
+const NOT_MADE = { code: null, made: null }
+
 /**
  * By id. Ids that are no charge's are left out. Orders are read only for ended charges with an external id, which are
  * rare.
  */
 export async function lockForPayments(tx: Tx, ids: string[], open: string[]): Promise<Map<string, LockedCharge>> {
   if (ids.length === 0) return new Map()
-  const locked = await tx.rows<Omit<LockedCharge, 'takesFrom'>>(LOCK_CHARGES, [[...ids, ...open]])
-  const charges = new Map<string, LockedCharge>(locked.map((charge) => [charge.id, { ...charge, takesFrom: [] }]))
+  const locked = await tx.rows<Omit<LockedCharge, 'takesFrom' | 'made' | 'code'>>(LOCK_CHARGES, [[...ids, ...open]])
+  const charges = new Map<string, LockedCharge>(locked.map((charge) => [charge.id, { ...charge, ...NOT_MADE, takesFrom: [] }]))
   const late = ids.flatMap((id) => charges.get(id) ?? []).filter(isLateForOrder)
   if (late.length > 0) await readOrders(tx, late, charges)
   return charges

@@ -6,6 +6,7 @@ import { SYSTEM } from '../core/audit-log.ts'
 import type { ReceivedPayment } from '../ports/provider.ts'
 import { bookPayments, type Matched, type Payment, type Settlement, type SuspenseKind } from './book-payments.ts'
 import type { LockedCharge } from './charge-reads.ts'
+import { isGone, NO_CODES, type Fit, type FitsOfCodes } from './code-payments.ts'
 import { lockForPayments } from './order-locks.ts'
 import { markDecided } from '../exceptions/exception-states.ts'
 
@@ -32,8 +33,15 @@ export type Duplicate = { endToEndId: string; provider: string; bookedUnder: str
  * external ids of charges that were paid late. So settlements wait for each other but never deadlock.
  *
  * A charge that is paid late also needs the lock of its order's open charge. transactOrders() gives it as `open`.
+ * `codes` is what lockCodes() says of these payments.
  */
-export async function settle(tx: Tx, now: Date, payments: ReceivedPayment[], open: string[] = []): Promise<Settled> {
+export async function settle(
+  tx: Tx,
+  now: Date,
+  payments: ReceivedPayment[],
+  open: string[] = [],
+  codes: FitsOfCodes = NO_CODES,
+): Promise<Settled> {
   const received = distinct(payments)
   // Our txids are the hexadecimal ids of charges; any other txid names no charge.
   const ids = received.flatMap(({ txid }) => hexIdOf(txid) ?? [])
@@ -41,8 +49,10 @@ export async function settle(tx: Tx, now: Date, payments: ReceivedPayment[], ope
   // A later statement than the locks, so that it sees what was recorded while we waited for them.
   const recorded = await recordedPayments(tx, received)
   const fresh = received.filter((payment) => !recorded.has(payment.endToEndId))
-  const held = await lockHeld(tx, received.flatMap(matchable(recorded, charges)))
-  const settlements = decide(now, [...fresh.map((payment) => ({ payment })), ...held], charges)
+  const fitOf = (payment: ReceivedPayment, paid?: Set<string>) =>
+    codes(payment) ?? fitOfCharge(payment, chargeOf(payment, charges), paid)
+  const held = await lockHeld(tx, received.flatMap(matchable(recorded, fitOf)))
+  const settlements = decide(now, [...fresh.map((payment) => ({ payment })), ...held], { charges, fitOf })
   const kept = await bookPayments(tx, now, settlements)
   const matched = kept.filter((settlement) => settlement.kind === 'matched')
   await resolveMatched(tx, now, matched)
@@ -69,38 +79,40 @@ type Held = { payment: ReceivedPayment; paymentId: string; heldBy: string }
 type Candidate = { payment: ReceivedPayment; heldBy?: undefined } | Held
 
 /** Pure. By time of payment, the first that fits completes its charge. In suspense, what does not fit stays. */
-function decide(now: Date, candidates: Candidate[], charges: Map<string, LockedCharge>): Settlement[] {
+function decide(
+  now: Date,
+  candidates: Candidate[],
+  { charges, fitOf }: { charges: Map<string, LockedCharge>; fitOf: FitOf },
+): Settlement[] {
   const paid = new Set<string>()
   const inOrder = candidates.toSorted((a, b) => a.payment.occurredAt.getTime() - b.payment.occurredAt.getTime())
   return inOrder.flatMap((candidate): Settlement[] => {
     const { payment } = candidate
-    const named = chargeOf(payment, charges)
-    const { charge, exception } = fitOf(payment, named, paid)
+    const { charge, exception } = fitOf(payment, paid)
     if (charge) paid.add(orderOf(charge))
     if (candidate.heldBy !== undefined) return charge ? [{ kind: 'matched', ...candidate, charge }] : []
     const paymentId = newUuid7(now)
     return charge
       ? [{ kind: 'credited', paymentId, payment, charge }]
-      : [{ kind: 'excepted', paymentId, payment, charge: named, exception }]
+      : [{ kind: 'excepted', paymentId, payment, charge: chargeOf(payment, charges), exception }]
   })
 }
 
-type Fit = { charge: LockedCharge; exception?: undefined } | { charge?: undefined; exception: SuspenseKind }
+/** `paid` are orders that other payments of the batch completed. */
+type FitOf = (payment: ReceivedPayment, paid?: Set<string>) => Fit
 
 /** What is paid once: the order, or the charge if it has none. */
 function orderOf({ id, accountId, externalId }: LockedCharge): string {
   return externalId === null ? id : `${accountId} ${externalId}`
 }
 
-/** `paid` are orders that other payments of the batch completed. */
-function fitOf(payment: ReceivedPayment, charge: LockedCharge | undefined, paid?: Set<string>): Fit {
+function fitOfCharge(payment: ReceivedPayment, charge: LockedCharge | undefined, paid?: Set<string>): Fit {
   if (!charge) return { exception: 'unknown_charge' }
   if (charge.provider !== payment.provider) return { exception: 'wrong_provider' }
   if (charge.status === 'COMPLETED' || charge.orderPaid || paid?.has(orderOf(charge)))
     return { exception: 'second_payment' }
   if (charge.valueCents !== payment.amountCents) return { exception: 'wrong_amount' }
-  // Money that is gone is not credited: nobody would have it when the account asks for it.
-  if (payment.givenBack === 'all' || payment.givenBack === 'part') return { exception: 'refunded_payment' }
+  if (isGone(payment)) return { exception: 'refunded_payment' }
   return { charge }
 }
 
@@ -131,7 +143,7 @@ const FIND_RECORDED = prepared(`
   from payments p where p.end_to_end_id = any($1)`)
 
 /** Pure. Payments in suspense that complete a charge now that the provider reports their txid. */
-function matchable(recorded: Map<string, Recorded>, charges: Map<string, LockedCharge>) {
+function matchable(recorded: Map<string, Recorded>, fitOf: FitOf) {
   return (payment: ReceivedPayment): Held[] => {
     const known = recorded.get(payment.endToEndId)
     if (!known?.exceptionId || payment.txid === null) return []
@@ -139,7 +151,7 @@ function matchable(recorded: Map<string, Recorded>, charges: Map<string, LockedC
       known.provider === payment.provider &&
       known.amountCents === payment.amountCents &&
       (known.txid ?? payment.txid).toLowerCase() === payment.txid.toLowerCase()
-    const { charge } = fitOf(payment, chargeOf(payment, charges))
+    const { charge } = fitOf(payment)
     return isSame && charge ? [{ payment, paymentId: known.paymentId, heldBy: known.exceptionId }] : []
   }
 }

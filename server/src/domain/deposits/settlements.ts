@@ -6,6 +6,7 @@ import { makeLane } from '../../base/lane.ts'
 import type { ReceivedPayment } from '../ports/provider.ts'
 import type { ChargeWatch } from './charge-watch.ts'
 import { endChecks, type Check } from './checks/check-queue.ts'
+import { lockCodes } from './code-payments.ts'
 import { transactOrders } from './order-locks.ts'
 import { settle, type Settled } from './settle.ts'
 
@@ -38,7 +39,7 @@ export function makeSettlements(
     const payments = items.map(({ payment }) => payment)
     const now = core.now()
     const settled = await transactOrders(core, async (tx, open) => {
-      const outcome = await settle(tx, now, payments, open)
+      const outcome = await settle(tx, now, payments, open, await lockCodes(tx, core.settings, now, payments))
       const ended = endedBy(outcome)
       await endChecks(
         tx,

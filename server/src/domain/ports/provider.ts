@@ -14,6 +14,11 @@ export type Provider = {
   readonly certificateExpiresAt?: Date | undefined
   /** Creates the charge, or finds the one that an earlier call with this txid created. Else throws ProviderError. */
   create(request: ProviderChargeRequest): Promise<ProviderCharge>
+  /**
+   * A code for any number of payments of any amount, each of which carries this txid. Safe to repeat with the same txid.
+   * Undefined if the provider has no such codes.
+   */
+  createCode?(request: ProviderCodeRequest): Promise<{ emv: string }>
   check(txid: string, options?: { onBehalfOf?: string | undefined }): Promise<ProviderCharge | 'absent'>
   /** 'not_active': it was paid or withdrawn before; check() tells which. */
   cancel(txid: string, options?: { onBehalfOf?: string | undefined }): Promise<'withdrawn' | 'not_active' | 'absent'>
@@ -51,6 +56,9 @@ export type ProviderChargeRequest = {
   description: string | null
   onBehalfOf?: string | undefined
 }
+
+/** `name` is what the provider calls it in its own pages, if it has such. */
+export type ProviderCodeRequest = { txid: string; name: string; onBehalfOf: string }
 
 export type ProviderRefundRequest = {
   endToEndId: string

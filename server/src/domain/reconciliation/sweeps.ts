@@ -129,13 +129,17 @@ function auditBegin(tx: Tx, now: Date, provider: string, beganAt: Date): Promise
   return writeAudit(tx, now, SYSTEM, { action: 'reconcile.began', ...change, rows: [['sweep', provider]] })
 }
 
-/** Now, if there is none. */
+/** Or that of the first code. Now, if there is none. */
 export async function firstChargeAt(tx: Tx, now: Date, provider: string): Promise<Date> {
   await tx.setStatementTimeout(FIRST_CHARGE_TIMEOUT_MS)
   // Ids are in order of time, and indexed.
-  const sql = 'select created_at as at from charges where provider = $1 order by id limit 1'
-  const [first] = await tx.rows<{ at: Date }>(sql, [provider])
-  return first && first.at <= now ? first.at : now
+  const sql = `
+    select min(at) as at from (
+      (select created_at as at from charges where provider = $1 order by id limit 1)
+      union all select min(created_at) from codes where provider = $1
+    ) first`
+  const [first] = await tx.rows<{ at: Date | null }>(sql, [provider])
+  return first?.at && first.at <= now ? first.at : now
 }
 
 async function change(tx: Tx, sweep: Sweep, assignment: string, value: Date | string): Promise<void> {

@@ -22,6 +22,8 @@ export const EXCEPTION_KINDS: readonly ExceptionKind[] = [
   'unnamed_payment',
   'foreign_refund',
   'undone_refund',
+  'code_closed',
+  'code_limits',
 ]
 
 // The constraint exceptions_resolution repeats this. It also lets the provider resolve an undone_refund, by making the
@@ -64,6 +66,8 @@ export type Exception = {
     valueCents: Cents
     feeCents: Cents
   } | null
+  /** The code that the payment names, if it names one and no charge was made by it. */
+  code: { externalId: string; accountId: string; email: string; txid: string } | null
   /** What was decided, and by whom. While a refund is PROCESSING, it is not resolved yet. */
   resolution: {
     how: Resolution['how']
@@ -159,6 +163,10 @@ const SELECT_EXCEPTIONS = `
       'valueCents', c.value_cents,
       'feeCents', c.fee_cents
     ) end as charge,
+    case when k.id is not null then json_build_object(
+      'externalId', k.external_id, 'accountId', k.account_id, 'txid', k.txid,
+      'email', (select email from accounts where id = k.account_id)
+    ) end as code,
     case when x.resolution is not null then json_build_object(
       'how', x.resolution,
       'accountId', x.account_id,
@@ -181,6 +189,7 @@ const SELECT_EXCEPTIONS = `
   left join payments p on p.id = x.payment_id
   left join charges c on c.id = coalesce(x.charge_id, ${NAMED_CHARGE})
   left join accounts a on a.id = c.account_id
+  left join codes k on k.txid = lower(p.txid) and c.id is null
   left join refunds f on f.id = x.refund_id
   left join lateral (
     select * from refunds r where r.id = x.refund_id or r.exception_id = x.id order by r.id desc limit 1

@@ -6,9 +6,11 @@ import {
   cents,
   CHARGE,
   CHARGE_ID,
+  CODE_OF_CHARGE,
   endToEndId,
   METADATA,
   statusField,
+  text,
   time,
   type EventCharge,
   type EventFields,
@@ -19,7 +21,8 @@ import {
 // The kinds about a deposit, and about money that was held for one.
 
 type Paid = {
-  charge: EventCharge & WithMetadata & { valueCents: Cents; originalValueCents: Cents; feeCents: Cents }
+  charge: EventCharge &
+    WithMetadata & { valueCents: Cents; originalValueCents: Cents; feeCents: Cents; code: string | null }
   payment: { amountCents: Cents; endToEndId: string; occurredAt: Date }
   isLate: boolean
 }
@@ -41,6 +44,12 @@ export const DEPOSIT_PAID: FieldsInSql<Paid> = {
     schema: time('When the payer paid.'),
     valueOf: ({ payment }) => payment.occurredAt.toISOString(),
     sql: isoTime('p.occurred_at'),
+  },
+  code: {
+    schema: text('The `externalId` of the code that the payer paid by. Null for a charge that you asked for.').nullable(),
+    example: null,
+    valueOf: ({ charge }) => charge.code,
+    sql: CODE_OF_CHARGE,
   },
   ...METADATA,
 }

@@ -40,6 +40,9 @@ export const CHARGE: FieldsInSql<{ charge: EventCharge }> = {
   externalId: { valueOf: ({ charge }) => charge.externalId, sql: 'c.external_id' },
 }
 
+/** In SQL, the external id of the code that made charge c. */
+export const CODE_OF_CHARGE = '(select k.external_id from codes k where k.id = c.code_id)'
+
 export const METADATA: FieldsInSql<{ charge: WithMetadata }> = {
   metadata: { valueOf: ({ charge }) => readMetadata(charge.metadata), sql: 'c.metadata::json' },
 }

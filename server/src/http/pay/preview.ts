@@ -112,5 +112,6 @@ function sampleCharge(
     paidLate: false,
     receivedCents: null,
     refundedCents: 0,
+    code: null,
   }
 }

@@ -64,6 +64,8 @@ const DOMAIN_ERRORS: Record<FaultCode, Meaning> = {
   refund_too_large: [409, 'The value is more than is left to refund.'],
   refund_too_old: [409, 'A Pix can be refunded for 90 days after its settlement, and they are over.'],
   balance_too_small: [409, 'The balance does not cover the amount.'],
+  code_limit: [409, 'The account has as many open codes as it can have.'],
+  codes_not_offered: [409, 'No payment provider of this service has lasting codes.'],
   payout_limit: [409, 'The account has as many payouts that are REQUESTED as it can have.'],
   payout_ended: [409, 'The payout is already PAID or REJECTED. The text says how.'],
   refund_ended: [409, 'The refund has ended.'],

@@ -24,6 +24,7 @@ import {
   readReceivedPage,
   readRefund,
   readWithdrawn,
+  staticCode,
   type Charge,
   type Merchant,
 } from './messages.ts'
@@ -60,6 +61,8 @@ export function makeApiPix(options: ApiPixOptions): Provider {
   const adapter = { ...options, access, calls, timings, reportUnread: makeReportUnread(options) }
   return {
     ...makeProvider(adapter, makeApi(adapter)),
+    // A static code needs nothing of the bank: it lists any Pix with the txid that the payer's bank read from the code.
+    createCode: async ({ txid }) => ({ emv: staticCode(txid, options) }),
     accessProblem() {
       const missing = source?.missingScopes() ?? []
       return missing.length > 0 ? scopeText(missing) : undefined

@@ -249,6 +249,14 @@ function makeEmv(body: z.infer<typeof cob>, merchant: Merchant | undefined): str
   return encodeBrCode({ location, merchantName: merchant.name, merchantCity: merchant.city, amountCents })
 }
 
+export function staticCode(
+  label: string,
+  { name, pixKey, merchant }: { name: string; pixKey: string; merchant?: Merchant },
+): string {
+  const { name: merchantName, city: merchantCity } = merchant ?? { name, city: 'SAO PAULO' }
+  return encodeBrCode({ pixKey, label, merchantName, merchantCity })
+}
+
 function violations(value: unknown): unknown[] {
   if (!Array.isArray(value)) return []
   return value.slice(0, 3).flatMap((entry: Json | null) => [entry?.propriedade, entry?.razao])

@@ -2,12 +2,14 @@ import {
   LIST_MARGIN_MS,
   ProviderError,
   type Provider,
+  type ProviderCodeRequest,
   type ProviderCharge,
   type ReceivedPayment,
 } from '../../domain/ports/provider.ts'
-import { get, makeCalls, type CallOptions, type Credentials, type Deadline } from '../http/call.ts'
+import { get, makeCalls, startDeadline, type CallOptions, type Credentials, type Deadline } from '../http/call.ts'
 import { DEFAULT_TIMINGS, type Timings } from '../http/limits.ts'
 import {
+  bodyOf,
   isLost,
   isRefusedWith,
   isSameTxid,
@@ -20,8 +22,10 @@ import {
 } from '../http/provider.ts'
 import {
   chargeBody,
+  codeBody,
   isPlainId,
   readCharge,
+  readCode,
   readDeleted,
   readProblem,
   readRefund,
@@ -65,17 +69,21 @@ export function makeWoovi(options: WooviOptions): Provider {
   const calls = makeCalls({ ...options, timings, readProblem, makeCredentials: () => credentials })
   const adapter = { ...options, calls, timings, reportUnread: makeReportUnread(options) }
   const signatures = makeSignatures({ fetchKeys: () => fetchPublicKeys(adapter), bounds: timings, now })
-  return makeProvider(adapter, {
+  const provider = makeProvider(adapter, {
     ...makeApi(adapter),
     registerNotifications: (url) => registerNotifications(adapter, url),
     readNotification: (request) => readNotification(signatures, request),
   })
+  return { ...provider, createCode: (request) => createCode(adapter, request) }
 }
 
 // Woovi answers 400 for an unknown id.
 const ABSENT = new Set([400, 404])
 // No such charge, or one that cannot be deleted.
 const NOT_DELETED = new Set([400, 404, 409, 422])
+
+// It is refused, perhaps because an earlier request made it.
+const NOT_MADE = new Set([400, 409, 422])
 
 type Api = Omit<ProviderApi<Charge>, 'registerNotifications' | 'readNotification'>
 
@@ -124,6 +132,19 @@ function makeApi(adapter: Adapter): Api {
       return transactionPage(adapter, { start, end }, { skip })
     },
   }
+}
+
+/** Without an answer nobody knows whether it was made. A repetition has the same correlationID, and finds it. */
+async function createCode(adapter: Adapter, { txid, name, onBehalfOf }: ProviderCodeRequest): Promise<{ emv: string }> {
+  const { calls, timings } = adapter
+  const bounds = { operation: 'create' as const, deadline: startDeadline(timings.createDeadlineMs, onBehalfOf) }
+  const read = (json: unknown) => readCode(json, txid)
+  const call = { method: 'POST' as const, path: '/api/v1/qrcode-static', body: codeBody(txid, name), read }
+  const reply = await calls.once(call, { ...bounds, timeoutMs: timings.writeTimeoutMs })
+  if (reply.kind === 'ok') return reply.body
+  const mayExist = isLost(reply) || isRefusedWith(reply, NOT_MADE)
+  const found = mayExist ? await calls.read(get(`/api/v1/qrcode-static/${txid}`, read), bounds) : reply
+  return bodyOf(adapter, bounds, found.kind === 'ok' ? found : reply)
 }
 
 function transactionPage(

@@ -94,7 +94,10 @@ const transaction = z.object({
   endToEndID: text,
   transactionID: text,
   charge: z.unknown().optional(),
+  pixQrCode: z.unknown().optional(),
 })
+
+const pixQrCode = z.object({ correlationID: z.string(), brCode: text })
 
 const paging = z.object({
   skip: z.number().int(),
@@ -140,6 +143,17 @@ export function readCharge(json: unknown, expected: { txid: string; emvNeeded: b
     stage: body.status,
     transactionIds: [body.transactionID, pix?.transactionID, pix?.txId].filter((id) => id !== null && id !== undefined),
   }
+}
+
+export function codeBody(txid: string, name: string): object {
+  return { correlationID: txid, name }
+}
+
+export function readCode(json: unknown, txid: string): { emv: string } {
+  const response = parse(z.object({ pixQrCode, brCode: text }), json)
+  if (!isSameTxid(response.pixQrCode.correlationID, txid))
+    throw new MalformedResponse('another correlationID than the one asked for')
+  return { emv: readEmv(() => response.pixQrCode.brCode ?? response.brCode ?? '', true) }
 }
 
 export function readDeleted(json: unknown): 'withdrawn' {
@@ -248,7 +262,7 @@ function readPayment(entry: unknown, { provider, link }: { provider: string; lin
   return {
     provider,
     endToEndId,
-    txid: readTxid(body.charge) ?? (isLinked ? link!.txid : null),
+    txid: readTxid(body.charge) ?? matching(objectOf(body.pixQrCode).correlationID, PLAIN_ID) ?? (isLinked ? link!.txid : null),
     amountCents: body.value,
     occurredAt: body.time,
     ...(givenBack ? { givenBack } : {}),
