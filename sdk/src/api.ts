@@ -8,6 +8,7 @@ import type {
   AuditLogEntry,
   Charge,
   Closing,
+  Code,
   DayComparison,
   DeliveryAttempt,
   Deposit,
@@ -47,6 +48,10 @@ export const OPERATIONS = {
   listDeposits: ['GET', '/api/deposits'],
   ensureDeposit: ['PUT', '/api/orders/{externalId}/deposit'],
   getOrder: ['GET', '/api/orders/{externalId}'],
+  ensureCode: ['PUT', '/api/codes/{externalId}'],
+  closeCode: ['DELETE', '/api/codes/{externalId}'],
+  getCode: ['GET', '/api/codes/{externalId}'],
+  listCodes: ['GET', '/api/codes'],
   getShop: ['GET', '/api/shop'],
   refundDeposit: ['POST', '/api/deposit/{paymentLinkId}/refund', 'key'],
   listRefunds: ['GET', '/api/deposit/{paymentLinkId}/refunds'],
@@ -153,6 +158,37 @@ export type Operations = {
     query?: GetOrderQuery
     answer: {
       deposits: Deposit[]
+      /** Send it as `cursor` to get the next page. Null on the last page. */
+      nextCursor: string | null
+    }
+  }
+  /** Ensure a lasting code. */
+  ensureCode: {
+    path: { externalId: string }
+    body: EnsureCodeBody
+    answer: {
+      code: Code
+    }
+  }
+  /** Close a code. */
+  closeCode: {
+    path: { externalId: string }
+    answer: {
+      code: Code
+    }
+  }
+  /** Get a code. */
+  getCode: {
+    path: { externalId: string }
+    answer: {
+      code: Code
+    }
+  }
+  /** List codes. */
+  listCodes: {
+    query?: ListCodesQuery
+    answer: {
+      codes: Code[]
       /** Send it as `cursor` to get the next page. Null on the last page. */
       nextCursor: string | null
     }
@@ -691,6 +727,8 @@ export type ListDepositsQuery = {
   status?: 'PENDING' | 'COMPLETED' | 'EXPIRED' | 'CANCELED'
   /** Only charges with this reference of yours. */
   externalId?: string
+  /** Only charges that payments of this code made, by its `externalId`. */
+  code?: string
   /**
    * Only charges that match this text: part of `externalId` or `description` (3 characters or more, in any
    * case, with or without accents), the beginning of `id` or `paymentLinkId`, an amount (`199,90` or
@@ -727,6 +765,28 @@ export type EnsureDepositBody = {
 }
 
 export type GetOrderQuery = {
+  /** The `nextCursor` of the previous page. */
+  cursor?: string
+  /** Maximum number of items. */
+  limit?: number
+}
+
+export type EnsureCodeBody = {
+  /** Shown to payers. */
+  description?: string | null
+  /** The least that a payer may pay, in cents. Without it, any amount. */
+  minValue?: number | null
+  /** The most that a payer may pay, in cents. Without it, any amount. */
+  maxValue?: number | null
+}
+
+export type ListCodesQuery = {
+  /** Only codes with this status. */
+  status?: 'OPEN' | 'CLOSED'
+  /** Only items from this time on (inclusive). */
+  from?: string
+  /** Only items before this time (exclusive). */
+  to?: string
   /** The `nextCursor` of the previous page. */
   cursor?: string
   /** Maximum number of items. */
@@ -1017,10 +1077,10 @@ export type ListExceptionsQuery = {
     | 'second_payment'
     | 'refunded_payment'
     | 'unnamed_payment'
-    | 'code_closed'
-    | 'code_limits'
     | 'foreign_refund'
     | 'undone_refund'
+    | 'code_closed'
+    | 'code_limits'
   /** Only exceptions of this provider. */
   provider?: string
   /** Only items from this time on (inclusive). */

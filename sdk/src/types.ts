@@ -102,8 +102,8 @@ export type Charge = {
   /** The id of the charge, 32 hexadecimal digits. Events call it `transactionId`. */
   id: string
   /**
-   * The copy-and-paste code for banking apps. The QR code contains the same text. Empty only if a COMPLETED
-   * charge was paid before its code was known.
+   * The copy-and-paste code for banking apps. The QR code contains the same text. Empty if a COMPLETED charge
+   * was paid before its code was known, or by a lasting code.
    */
   emv: string
   /** URL of the QR code as PNG. `?size=` takes 128 to 1024 pixels. */
@@ -149,6 +149,32 @@ export type Closing = {
   /** How many times the day was closed. Only the latest is shown. */
   revision: number
   closedAt: string
+}
+
+export type Code = {
+  /** 32 hexadecimal digits. */
+  id: string
+  /** Your own reference. Deposits and events call it `code`. */
+  externalId: string
+  /** OPEN: payments become deposits. CLOSED: payments are held. */
+  status: 'OPEN' | 'CLOSED'
+  /** Shown to payers, and the description of each deposit. */
+  description: string | null
+  /** The least that a payer may pay, in cents. */
+  minValue: number | null
+  /** The most that a payer may pay, in cents. */
+  maxValue: number | null
+  /** Each payment of the code carries it, also in the bank’s own list. */
+  txid: string
+  /** The copy-and-paste code. The QR code contains the same text. */
+  emv: string
+  /** URL of the QR code as PNG; with `.svg` in place of `.png`, as SVG. */
+  qrCodeLink: string
+  /** Page to send payers to. */
+  codeUrl: string
+  createdAt: string
+  /** When it was closed. Null while it is OPEN. */
+  closedAt: string | null
 }
 
 export type DayComparison = {
@@ -201,8 +227,8 @@ export type Deposit = {
   /** The id of the charge, 32 hexadecimal digits. Events call it `transactionId`. */
   id: string
   /**
-   * The copy-and-paste code for banking apps. The QR code contains the same text. Empty only if a COMPLETED
-   * charge was paid before its code was known.
+   * The copy-and-paste code for banking apps. The QR code contains the same text. Empty if a COMPLETED charge
+   * was paid before its code was known, or by a lasting code.
    */
   emv: string
   /** URL of the QR code as PNG. `?size=` takes 128 to 1024 pixels. */
@@ -256,6 +282,8 @@ export type Deposit = {
   returnUrl: string | null
   /** Your own data about the deposit. */
   metadata: Record<string, string> | null
+  /** The `externalId` of the code that the payer paid by. Null for a charge that you asked for. */
+  code: string | null
 }
 
 export type DepositAccount = {
@@ -296,6 +324,7 @@ export type DepositAssetSuccessEvent = {
     endToEndId: string
     /** When the payer paid. */
     paidAt: string
+    code: string | null
     /** Your own data about the deposit. */
     metadata: Record<string, string> | null
   }
@@ -505,10 +534,10 @@ export type Exception = {
     | 'second_payment'
     | 'refunded_payment'
     | 'unnamed_payment'
-    | 'code_closed'
-    | 'code_limits'
     | 'foreign_refund'
     | 'undone_refund'
+    | 'code_closed'
+    | 'code_limits'
   state: 'open' | 'resolving' | 'resolved'
   provider: string
   /** Null for an unnamed_payment. */
@@ -538,6 +567,13 @@ export type Exception = {
     status: 'PENDING' | 'COMPLETED' | 'EXPIRED' | 'CANCELED' | 'OPENING' | 'FAILED'
     value: number
     fee: number
+  } | null
+  /** The lasting code that the payment names, if no charge was made by it. */
+  code: {
+    externalId: string
+    accountId: string
+    email: string
+    txid: string
   } | null
   /** The decision. While its refund is in progress, it is not carried out yet. */
   resolution: {
@@ -587,8 +623,8 @@ export type FullDeposit = {
   /** The id of the charge, 32 hexadecimal digits. Events call it `transactionId`. */
   id: string
   /**
-   * The copy-and-paste code for banking apps. The QR code contains the same text. Empty only if a COMPLETED
-   * charge was paid before its code was known.
+   * The copy-and-paste code for banking apps. The QR code contains the same text. Empty if a COMPLETED charge
+   * was paid before its code was known, or by a lasting code.
    */
   emv: string
   /** URL of the QR code as PNG. `?size=` takes 128 to 1024 pixels. */
@@ -642,6 +678,8 @@ export type FullDeposit = {
   returnUrl: string | null
   /** Your own data about the deposit. */
   metadata: Record<string, string> | null
+  /** The `externalId` of the code that the payer paid by. Null for a charge that you asked for. */
+  code: string | null
   /** Payments for this charge that were held, oldest first, at most 100: also those decided by now. */
   heldPayments: HeldPayment[]
   /** Its refunds, newest first, at most 100. */
@@ -841,8 +879,8 @@ export type OperatorDeposit = {
   /** The id of the charge, 32 hexadecimal digits. Events call it `transactionId`. */
   id: string
   /**
-   * The copy-and-paste code for banking apps. The QR code contains the same text. Empty only if a COMPLETED
-   * charge was paid before its code was known.
+   * The copy-and-paste code for banking apps. The QR code contains the same text. Empty if a COMPLETED charge
+   * was paid before its code was known, or by a lasting code.
    */
   emv: string
   /** URL of the QR code as PNG. `?size=` takes 128 to 1024 pixels. */
@@ -896,6 +934,8 @@ export type OperatorDeposit = {
   returnUrl: string | null
   /** Your own data about the deposit. */
   metadata: Record<string, string> | null
+  /** The `externalId` of the code that the payer paid by. Null for a charge that you asked for. */
+  code: string | null
   account: DepositAccount
 }
 
@@ -1459,6 +1499,8 @@ export type ErrorCode =
   | 'refund_too_large'
   | 'refund_too_old'
   | 'balance_too_small'
+  | 'code_limit'
+  | 'codes_not_offered'
   | 'payout_limit'
   | 'payout_ended'
   | 'refund_ended'

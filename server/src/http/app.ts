@@ -43,8 +43,10 @@ import { previewRoutes } from './pay/preview.ts'
 import { receiptRoutes } from './pay/receipt.ts'
 import { sandboxPaymentRoutes } from './pay/sandbox-pay.ts'
 import { qrRoutes } from './pay/qr.ts'
+import { codePageRoutes } from './pay/code.ts'
 import { makeAccountLimiter, makeByHandLimiter, makePublicLimit, type SharedLimiter } from './server/rate-limit.ts'
 import { recordRequests } from './server/record-requests.ts'
+import { codeRoutes } from './api/codes.ts'
 import { orderRoutes } from './api/orders.ts'
 import { payoutRoutes } from './api/payouts.ts'
 import { refundRoutes } from './api/refunds.ts'
@@ -220,6 +222,7 @@ function sharedRoutes(
 ): void {
   depositRoutes(api, ctx, completed)
   orderRoutes(api, ctx)
+  codeRoutes(api, ctx)
   shopRoutes(api, ctx)
   refundRoutes(api, ctx)
   payoutRoutes(api, ctx)
@@ -250,6 +253,7 @@ function payerRoutes(scope: Api, ctx: Context, { maxStreams = maxConnections() /
   paymentEventRoutes(scope, ctx, maxStreams)
   sandboxPaymentRoutes(scope, ctx)
   qrRoutes(scope, ctx)
+  codePageRoutes(scope, ctx)
 }
 
 function makeServer(ctx: Context, options: AppOptions): FastifyInstance {

@@ -54,6 +54,7 @@ export const EVENT_FIELDS = {
     paidLate: 'boolean',
     endToEndId: 'string',
     paidAt: 'string',
+    code: 'string | null',
     metadata: 'Record<string, string> | null',
   },
   DEPOSIT_EXPIRED: {
@@ -164,6 +165,7 @@ export const EVENT_EXAMPLES = {
       paidLate: false,
       endToEndId: 'E12345678202601311201s0123456789',
       paidAt: '2026-01-31T12:01:07.000Z',
+      code: null,
       metadata: { cart: '7b1f', channel: 'app' },
     },
   },

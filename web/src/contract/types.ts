@@ -422,6 +422,7 @@ export type Deposit = {
   description: string | null
   returnUrl: string | null
   metadata: Record<string, string> | null
+  code: string | null
 }
 export type Refund = {
   id: string
@@ -522,6 +523,7 @@ export type Exception = {
     value: number
     fee: number
   } | null
+  code: { externalId: string; accountId: string; email: string; txid: string } | null
   resolution: { how: Resolution; accountId: string | null; by: string; reason: string } | null
   resolvedAt: string | null
   refund: { id: string; status: RefundStatus; failure: string | null; providerRefundId: string } | null
@@ -626,6 +628,7 @@ export type OperatorDeposit = {
   description: string | null
   returnUrl: string | null
   metadata: Record<string, string> | null
+  code: string | null
   account: DepositAccount
 }
 export type HistoryEntry = { position: number; event: string; id: string; at: string; title: string | null }

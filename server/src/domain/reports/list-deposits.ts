@@ -27,6 +27,8 @@ export function depositOf(charge: Charge): Deposit {
 export type DepositFilter = ListFilter & {
   status?: ChargeStatus
   externalId?: string
+  /** The external id of a code of the account. */
+  code?: string
   /** See search/typed-text.ts. */
   search?: string
 }
@@ -50,7 +52,8 @@ const FILTERS = `
   ($4::text is null or c.status = $4)
   and ($5::timestamptz is null or c.created_at >= $5 and c.id >= $8)
   and ($6::timestamptz is null or c.created_at < $6 and c.id < $9)
-  and ($7::text is null or c.external_id = $7)`
+  and ($7::text is null or c.external_id = $7)
+  and ($10::uuid is null or c.code_id = $10)`
 
 function filteredSql(isOfOne: boolean, status: ChargeStatus | undefined): string {
   if (status === 'PENDING')
@@ -94,7 +97,7 @@ async function readRows(
   accountId: string | null,
   { cursor, limit, ...filter }: DepositFilter,
 ): Promise<Row[]> {
-  const { status, from, to, externalId, search } = filter
+  const { status, from, to, externalId, code, search } = filter
   const [before, isOfOne] = [cursorUuid(cursor), accountId !== null]
   if (search !== undefined) {
     const wanted = { accountId, typed: readTyped(search), status, from, to, before, limit: limit + 1 }
@@ -103,7 +106,15 @@ async function readRows(
   const scan = [accountId && [accountId], before, limit + 1]
   if (Object.keys(filter).length === 0) return query(core.pool, isOfOne ? NEWEST : NEWEST_OF_ALL, scan)
   const { firstId, lastId } = idsOfPeriod(filter)
-  return query(core.pool, filteredSql(isOfOne, status), [...scan, status, from, to, externalId, firstId, lastId])
+  const codeId = code && (await findCodeId(core, accountId, code))
+  if (codeId === null) return []
+  return query(core.pool, filteredSql(isOfOne, status), [...scan, status, from, to, externalId, firstId, lastId, codeId])
+}
+
+async function findCodeId(core: Core, accountId: string | null, externalId: string): Promise<string | null> {
+  const sql = 'select id from codes where account_id = $1 and external_id = $2'
+  const [code] = await query<{ id: string }>(core.pool, sql, [accountId, externalId])
+  return code?.id ?? null
 }
 
 /** By id, whose deposits they are: for operators. */

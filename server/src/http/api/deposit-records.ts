@@ -54,7 +54,7 @@ export const newChargeSchema = z.object(newCharge).meta({ id: 'NewCharge', examp
 const queriedCharge = {
   ...newCharge,
   // Nobody can pay it any more, so the provider is not asked for a code that is of no use.
-  emv: z.string().meta({ description: `${EMV} Empty only if a COMPLETED charge was paid before its code was known.` }),
+  emv: z.string().meta({ description: `${EMV} Empty if a COMPLETED charge was paid before its code was known, or by a lasting code.` }),
   createdAt: time.meta({ description: 'When the charge was created.' }),
 }
 export const queriedChargeSchema = z
@@ -102,6 +102,7 @@ export const DEPOSIT_EXAMPLE = {
   paidLate: false,
   ...byOwnText((name) => OWN_FIELDS[name].example),
   metadata: METADATA_EXAMPLE,
+  code: null,
 }
 
 export const depositSchema = z
@@ -134,6 +135,9 @@ export const depositSchema = z
     paidLate: z.boolean().meta({ description: 'True if it was paid after it had expired or been canceled.' }),
     ...byOwnText((name) => z.string().nullable().meta({ description: OWN_FIELDS[name].answered })),
     metadata: z.record(z.string(), z.string()).nullable().meta({ description: 'Your own data about the deposit.' }),
+    code: z.string().nullable().meta({
+      description: 'The `externalId` of the code that the payer paid by. Null for a charge that you asked for.',
+    }),
   })
   .meta({
     id: 'Deposit',
@@ -168,6 +172,7 @@ export function presentDeposit(
     paidLate: deposit.paidLate,
     ...byOwnText((name) => deposit[name]),
     metadata: readMetadata(deposit.metadata),
+    code: deposit.code,
   }
 }
 

@@ -20,6 +20,7 @@ export async function describeRoutes(app: FastifyInstance): Promise<void> {
       servers: [{ url: '/', description: 'The service that serves this document.' }],
       tags: [
         { name: 'Deposits', description: 'Create deposits and follow them.' },
+        { name: 'Codes', description: 'Codes that can be paid again and again, such as one for each customer.' },
         { name: 'Orders', description: 'Ask for the deposit of an order, by your own reference.' },
         { name: 'Refunds', description: 'Return deposits to their payers, whole or in part.' },
         { name: 'Payouts', description: 'Ask the operator to pay out a part of the balance.' },

@@ -60,7 +60,7 @@ function presentAccount({ accountId: id, name, email }: { accountId: string; nam
   return { id, name, email }
 }
 
-const allDepositsQuery = depositsQuery.omit({ externalId: true }).extend({
+const allDepositsQuery = depositsQuery.omit({ externalId: true, code: true }).extend({
   accountId: idField('accountId', 'an account').exactOptional().meta({ description: 'Only deposits of this account.' }),
 })
 

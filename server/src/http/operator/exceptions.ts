@@ -196,6 +196,10 @@ const exceptionSchema = z
         description:
           'The charge that the payment names, if it is one of ours. Of an unnamed_payment, the charge that the provider calls paid.',
       }),
+    code: z
+      .object({ externalId: z.string(), accountId: z.string(), email: z.string(), txid: z.string() })
+      .nullable()
+      .meta({ description: 'The lasting code that the payment names, if no charge was made by it.' }),
     resolution: z
       .object({
         how: z.enum(WAYS),

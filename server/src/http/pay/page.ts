@@ -160,7 +160,7 @@ function summary(view: View): Html {
       ? [[texts.refunded, moneyText(reader.locale, charge.refundedCents)] as [string, string]]
       : []),
   ]
-  return html`${payee(view)}
+  return html`${payee({ ...view, showsReceiver: state === 'PENDING' })}
     <p class="amount${amount.length > LONG_AMOUNT && ' long'}">${amount}</p>
     ${charge.description && html`<p class="about"><bdi>${charge.description}</bdi></p>`}
     ${advice && html`<p class="note">${advice}</p>`} ${heldText && html`<p class="note held">${heldText}</p>`}
@@ -179,9 +179,14 @@ function summary(view: View): Html {
 }
 
 /** Who is paid, and under which name the payer's bank shows it. */
-function payee({ charge, brand, state, texts }: View): Html {
+export function payee({
+  charge,
+  brand,
+  texts,
+  showsReceiver,
+}: Pick<View, 'brand' | 'texts'> & { charge: Pick<Charge, 'accountName' | 'emv'>; showsReceiver: boolean }): Html {
   const cnpj = cnpjText(brand)
-  const receiver = state === 'PENDING' ? receiverName(charge.emv) : null
+  const receiver = showsReceiver ? receiverName(charge.emv) : null
   return html`<p class="payee">
       ${texts.payTo} <b><bdi>${payeeName(brand, charge)}</bdi></b>
     </p>
@@ -217,7 +222,10 @@ export function heldAdvice({ charge, held, texts, reader }: View): string | unde
   return texts[kind](received, moneyText(reader.locale, charge.valueCents))
 }
 
-function payment({ charge, texts }: View): Html {
+export function payment(
+  { charge, texts }: { charge: Pick<Charge, 'emv'>; texts: Texts },
+  steps: string[] = texts.steps,
+): Html {
   // Copying comes first: on a phone nobody can scan its own screen. Wide pages show the QR code above it.
   return html`<div class="code">
       <label for="code">${texts.codeLabel}</label>
@@ -231,7 +239,7 @@ function payment({ charge, texts }: View): Html {
     <div class="steps">
       <h2>${texts.howTo}</h2>
       <ol>
-        ${texts.steps.map((step) => html`<li>${step}</li>`)}
+        ${steps.map((step) => html`<li>${step}</li>`)}
       </ol>
     </div>`
 }
@@ -302,7 +310,7 @@ const icon = (shape: Html) =>
   </svg>`
 
 const CLOCK = icon(html`<path d="M12 6.5V12l3.5 2" />`)
-const ICONS: Record<PageState, Html> = {
+export const ICONS: Record<PageState, Html> = {
   PENDING: CLOCK,
   CLOSING: CLOCK,
   HELD: CLOCK,

@@ -29,6 +29,17 @@ export function qrRoutes(app: Api, ctx: Context): void {
   })
 }
 
+export const sizeQuery = z.object({
+  size: integerParameter('size', {
+    ...SIZE,
+    description: `Width and height in pixels, from ${SIZE.min} to ${SIZE.max}.`,
+  }),
+})
+
+export function imageOf(type: string) {
+  return { 200: binary('The image', type), 429: errorResponse('Too many requests from this address') }
+}
+
 const pngSchema = {
   tags: ['Payers'],
   operationId: 'getQrPng',
@@ -36,17 +47,11 @@ const pngSchema = {
   summary: 'QR code of a charge as PNG',
   description: 'The image behind `qrCodeLink`. Needs no key, and any site can embed it with `<img src="…">`.',
   params: paymentLinkParams,
-  querystring: z.object({
-    size: integerParameter('size', {
-      ...SIZE,
-      description: `Width and height in pixels, from ${SIZE.min} to ${SIZE.max}.`,
-    }),
-  }),
+  querystring: sizeQuery,
   response: {
-    200: binary('The image', 'image/png'),
+    ...imageOf('image/png'),
     400: errorResponse('`size` is out of bounds'),
     404: errorResponse('The charge was not found'),
-    429: errorResponse('Too many requests from this address'),
   },
 }
 
@@ -58,9 +63,8 @@ const svgSchema = {
   description: 'The same code, sharp at any size. Needs no key.',
   params: paymentLinkParams,
   response: {
-    200: binary('The image', 'image/svg+xml'),
+    ...imageOf('image/svg+xml'),
     404: errorResponse('The charge was not found'),
-    429: errorResponse('Too many requests from this address'),
   },
 }
 
@@ -70,7 +74,7 @@ async function codeOf(ctx: Context, paymentLinkId: string): Promise<string> {
   return charge.emv
 }
 
-function sendImage(reply: FastifyReply, type: string, image: Buffer | string): FastifyReply {
+export function sendImage(reply: FastifyReply, type: string, image: Buffer | string): FastifyReply {
   return reply
     .type(type)
     .headers({ 'cache-control': CACHE_CONTROL, 'cross-origin-resource-policy': 'cross-origin' })

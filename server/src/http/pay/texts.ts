@@ -47,6 +47,14 @@ export type Texts = {
     left: string
     about: string
   }
+  /** Of a lasting code. */
+  code: {
+    title: string
+    limits: (min: string | null, max: string | null) => string
+    lastStep: string
+    closedTitle: string
+    closedAdvice: string
+  }
   codeLabel: string
   copy: string
   copied: string
@@ -70,6 +78,15 @@ export type Texts = {
   footer: string
   languages: string
   missing: { title: string; advice: string }
+}
+
+function limitsOf(
+  min: string | null,
+  max: string | null,
+  texts: Record<'both' | 'low' | 'high' | 'free', string>,
+): string {
+  if (min === null) return max === null ? texts.free : texts.high
+  return max === null ? texts.low : texts.both
 }
 
 /** Each language in its own words, for readers who do not know the current one. */
@@ -109,6 +126,14 @@ export const TEXTS: Record<Language, Texts> = {
       chargeId: 'ID da cobrança',
       left: 'Pago após a devolução',
       about: 'O comprovante do Pix está no app do banco que fez o pagamento.',
+    },
+    code: {
+      title: 'Pague com Pix',
+      limits: (min, max) =>
+        limitsOf(min, max, { both: `Você escolhe o valor, de ${min} a ${max}.`, low: `Você escolhe o valor, a partir de ${min}.`, high: `Você escolhe o valor, até ${max}.`, free: 'Você escolhe o valor.' }),
+      lastStep: 'Digite o valor, confira quem recebe e confirme. O comprovante fica no aplicativo do banco.',
+      closedTitle: 'Código encerrado',
+      closedAdvice: 'Não pague mais este código. Peça outro a quem o enviou.',
     },
     codeLabel: 'Pix copia e cola',
     copy: 'Copiar código Pix',
@@ -186,6 +211,14 @@ export const TEXTS: Record<Language, Texts> = {
       left: 'Paid after the refund',
       about: 'The proof of the Pix is in the app of the bank that paid.',
     },
+    code: {
+      title: 'Pay by Pix',
+      limits: (min, max) =>
+        limitsOf(min, max, { both: `You choose the amount, from ${min} to ${max}.`, low: `You choose the amount, from ${min}.`, high: `You choose the amount, up to ${max}.`, free: 'You choose the amount.' }),
+      lastStep: 'Type the amount, check who receives it and confirm. Your banking app keeps the receipt.',
+      closedTitle: 'Code closed',
+      closedAdvice: 'Do not pay this code anymore. Ask the sender for another one.',
+    },
     codeLabel: 'Pix copy and paste',
     copy: 'Copy Pix code',
     copied: 'Code copied',
@@ -261,6 +294,14 @@ export const TEXTS: Record<Language, Texts> = {
       chargeId: 'ID del cobro',
       left: 'Pagado tras la devolución',
       about: 'El comprobante del Pix está en la aplicación del banco que pagó.',
+    },
+    code: {
+      title: 'Pague con Pix',
+      limits: (min, max) =>
+        limitsOf(min, max, { both: `Usted elige el monto, de ${min} a ${max}.`, low: `Usted elige el monto, a partir de ${min}.`, high: `Usted elige el monto, hasta ${max}.`, free: 'Usted elige el monto.' }),
+      lastStep: 'Escriba el monto, compruebe quién recibe y confirme. El comprobante queda en la aplicación del banco.',
+      closedTitle: 'Código cerrado',
+      closedAdvice: 'Ya no pague este código. Pida otro a quien lo envió.',
     },
     codeLabel: 'Código Pix para copiar y pegar',
     copy: 'Copiar código Pix',
