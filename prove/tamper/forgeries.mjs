@@ -1,6 +1,7 @@
 // Forgeries that a person with a database console could write, each as SQL. Balances, running totals and other copies
 // are adjusted wherever possible, so that only the reasoning of the audit can find them.
 
+import { codeForgeries } from './code-forgeries.mjs'
 import { historyForgeries } from './history-forgeries.mjs'
 import { payoutForgeries } from './payout-forgeries.mjs'
 import { sealForgeries } from './seal-forgeries.mjs'
@@ -982,6 +983,7 @@ export function forgeries({ victim, eve }) {
     ['a table that a crash empties', ['schema'], 'alter table delivery_outcomes set unlogged'],
     ...sealForgeries({ victim, eve }),
     ...payoutForgeries({ victim, eve }),
+    ...codeForgeries({ victim, eve }),
     ...historyForgeries({ victim, eve }),
   ].map(([name, by, sql, order]) => ({
     name,
@@ -1021,6 +1023,7 @@ const GUARDED = [
   'events',
   'refunds',
   'payouts',
+  'codes',
   'exceptions',
   'audit_log',
   'account_terms',

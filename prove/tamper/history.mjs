@@ -19,6 +19,7 @@ export async function makeHistory({ service, bank, api, db }) {
     await makeRefunds({ call, bank, db, service, victim })
     await makePayouts({ call, service, victim })
     await makeExceptions({ call, bank, db, service, victim })
+    await makeCodes({ call, bank, db, service, victim, eve })
     const open = { value: 5000, description: 'order' }
     await call(victim, 'POST', '/api/deposit', { body: { ...open, externalId: 'open-1' }, key: 'key-open-1' })
     await call(eve, 'POST', '/api/deposit', { body: { ...open, externalId: 'open-2' }, key: 'key-open-2' })
@@ -133,6 +134,22 @@ async function makeExceptions({ call, bank, db, service, victim }) {
     await settled({ service, db, bank })
     if (how) await resolve(service, (await db.exceptions('wrong_amount'))[0], how)
   }
+}
+
+async function makeCodes({ call, bank, db, service, victim, eve }) {
+  const ensure = async (account, name, body) => (await call(account, 'PUT', `/api/codes/${name}`, { body })).code
+  const pay = async ({ emv }, amountCents) => {
+    await bank.pay({ emv, amountCents })
+    await settled({ service, db, bank })
+  }
+  const code = await ensure(victim, 'customer-1', { description: 'customer', maxValue: 50_000 })
+  await pay(code, 4300)
+  await ensure(victim, 'customer-1', { description: 'customer', maxValue: 40_000 })
+  for (const cents of [4400, 45_000]) await pay(code, cents)
+  await pay(await ensure(eve, 'customer-1', {}), 4500)
+  const closed = await ensure(victim, 'customer-2', {})
+  await call(victim, 'DELETE', '/api/codes/customer-2')
+  await pay(closed, 4600)
 }
 
 async function paid({ call, bank, account, value }) {

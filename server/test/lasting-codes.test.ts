@@ -40,9 +40,20 @@ test('each Pix of a code is a deposit of its own, with the value that arrived an
     { status: 'COMPLETED', value: 45_01, fee: 45, description: 'Mesa 7' },
   ])
   expect(await w.balanceCents(account.accountId)).toBe(74_26)
-  const events = await query<{ body: string }>(w.pool, `select body from events where kind = 'DEPOSIT_ASSET_SUCCESS' order by id`)
+  const events = await query<{ body: string }>(
+    w.pool,
+    `select body from events where kind = 'DEPOSIT_ASSET_SUCCESS' order by id`,
+  )
   expect(events.map(({ body }) => JSON.parse(body).data)).toMatchObject([
-    { code: 'mesa-7', value: 30_00, originalValue: 30_00, fee: 30, creditedValue: 29_70, paidLate: false, endToEndId: first.endToEndId },
+    {
+      code: 'mesa-7',
+      value: 30_00,
+      originalValue: 30_00,
+      fee: 30,
+      creditedValue: 29_70,
+      paidLate: false,
+      endToEndId: first.endToEndId,
+    },
     { code: 'mesa-7', value: 45_01, creditedValue: 44_56 },
   ])
   expect(await w.differences()).toEqual([])
@@ -332,7 +343,11 @@ test('PUT makes a code, changes it, and is safe to repeat; DELETE closes it, and
   const changed = await ask('PUT', '/api/codes/loja%2F7', {})
   expect([changed.status, changed.json.code]).toEqual([200, { ...made.json.code, description: null, minValue: null }])
   const closed = await ask('DELETE', '/api/codes/loja%2F7')
-  expect([closed.status, closed.json.code.status, closed.json.code.closedAt]).toEqual([200, 'CLOSED', '2026-03-02T12:00:00.000Z'])
+  expect([closed.status, closed.json.code.status, closed.json.code.closedAt]).toEqual([
+    200,
+    'CLOSED',
+    '2026-03-02T12:00:00.000Z',
+  ])
   expect((await ask('DELETE', '/api/codes/loja%2F7')).json).toEqual(closed.json)
   expect((await ask('GET', '/api/codes/loja%2F7')).json).toEqual(closed.json)
   const reopened = await ask('PUT', '/api/codes/loja%2F7', {})
@@ -355,7 +370,10 @@ test('wrong fields, scopes and references are refused, and other accounts find n
   expect((await ask('PUT', `/api/codes/${'x'.repeat(65)}`, {})).status).toBe(400)
   await ask('PUT', '/api/codes/a', {})
   const other = await withKey(w)
-  for (const [method, path] of [['GET', '/api/codes/a'], ['DELETE', '/api/codes/a']] as const)
+  for (const [method, path] of [
+    ['GET', '/api/codes/a'],
+    ['DELETE', '/api/codes/a'],
+  ] as const)
     expect((await other.ask(method, path)).json).toEqual({ success: false, error: 'Code not found' })
   expect((await other.ask('GET', '/api/codes')).json.codes).toEqual([])
   const reader = await withKey(w, ['deposits:read'])
@@ -384,7 +402,10 @@ test('lists of codes have pages and a status, and lists of deposits know the cod
   expect(ofA).toMatchObject([{ code: 'a', value: 700, status: 'COMPLETED', emv: '', paidLate: false }])
   expect((await ask('GET', '/api/deposits?code=none')).json.deposits).toEqual([])
   const { paymentLinkId } = ofA[0]
-  expect((await ask('GET', `/api/deposits/${paymentLinkId}`)).json.deposit).toMatchObject({ code: 'a', heldPayments: [] })
+  expect((await ask('GET', `/api/deposits/${paymentLinkId}`)).json.deposit).toMatchObject({
+    code: 'a',
+    heldPayments: [],
+  })
   expect(Object.keys((await ask('GET', `/api/deposit/${paymentLinkId}`)).json.charge)).not.toContain('code')
   expect((await w.app.inject(`/payment-link/${paymentLinkId}/receipt`)).statusCode).toBe(200)
 })

@@ -5,6 +5,8 @@ import { recordFailed, type Attempt } from '../src/domain/webhooks/attempts.ts'
 import { claimDeliveries, recordDelivered } from '../src/domain/webhooks/delivery-queue.ts'
 import { refreshDailyTotals } from '../src/domain/reports/daily-totals.ts'
 import { cancelDeposit } from '../src/domain/deposits/query-deposit.ts'
+import { closeCode, ensureCode, type Code, type CodeLimits } from '../src/domain/deposits/codes.ts'
+import { actorOf } from '../src/domain/accounts/callers.ts'
 import { openDeposit } from '../src/domain/deposits/open-deposit.ts'
 import { listExceptions, type ExceptionKind } from '../src/domain/refunds/exceptions.ts'
 import { noteException } from '../src/domain/refunds/exception-notes.ts'
@@ -52,6 +54,7 @@ export async function makeHistory(): Promise<{ w: World; victim: string; eve: st
   await makeRefunds(w, victim)
   await makePayouts(w, victim)
   await makeExceptions(w, victim)
+  await makeCodes(w, victim, eve)
   const [noted] = (await listExceptions(w.ctx, { limit: 1 })).exceptions
   for (const text of ['the payer called', 'and called again']) await noteException(w.ctx, OPERATOR, noted!.id, text)
   await deliver(w, eve)
@@ -68,6 +71,28 @@ export async function makeHistory(): Promise<{ w: World; victim: string; eve: st
   while ((await numberPending(w.ctx, memory)) !== 'idle');
   await signHead(w.ctx)
   return { w, victim: victim.accountId, eve: eve.accountId }
+}
+
+/** A code whose limits changed, one that is closed, and payments of both that are held. */
+async function makeCodes(w: World, victim: TestAccount, eve: TestAccount): Promise<void> {
+  const limits = { description: null, minValueCents: null, maxValueCents: null }
+  const ensure = async ({ caller }: TestAccount, externalId: string, given: Partial<CodeLimits> = {}) => {
+    const wanted = { ...limits, ...given, accountId: caller.accountId, externalId }
+    return (await ensureCode(w.ctx, actorOf(caller), wanted)).code
+  }
+  const payCode = async ({ emv }: Code, amountCents: number) => {
+    await w.sandbox.pay({ emv, amountCents })
+    w.clock.advance(2 * 60_000)
+    await settleListed(w)
+  }
+  const code = await ensure(victim, 'customer-1', { maxValueCents: 500_00 })
+  await payCode(code, 43_00)
+  await ensure(victim, 'customer-1', { maxValueCents: 400_00 })
+  for (const cents of [44_00, 450_00]) await payCode(code, cents)
+  await payCode(await ensure(eve, 'customer-1'), 45_00)
+  const closed = await ensure(victim, 'customer-2')
+  await closeCode(w.ctx, OPERATOR, victim.accountId, 'customer-2')
+  await payCode(closed, 46_00)
 }
 
 async function addWebhook(w: World, { accountId }: TestAccount): Promise<void> {

@@ -70,7 +70,9 @@ const CODE_TXID_LENGTH = 25
 
 /** The id of a code with 36 digits: the longest id fills the 25 characters that a static BR Code has for it. */
 export function codeTxidOf(id: string): string {
-  return BigInt(`0x${hexFromUuid(id)}`).toString(36).padStart(CODE_TXID_LENGTH, '0')
+  return BigInt(`0x${hexFromUuid(id)}`)
+    .toString(36)
+    .padStart(CODE_TXID_LENGTH, '0')
 }
 
 /** The txid as a code has it, in lower case; null if it is none of a code. */

@@ -52,7 +52,9 @@ const NOT_MADE = { code: null, made: null }
 export async function lockForPayments(tx: Tx, ids: string[], open: string[]): Promise<Map<string, LockedCharge>> {
   if (ids.length === 0) return new Map()
   const locked = await tx.rows<Omit<LockedCharge, 'takesFrom' | 'made' | 'code'>>(LOCK_CHARGES, [[...ids, ...open]])
-  const charges = new Map<string, LockedCharge>(locked.map((charge) => [charge.id, { ...charge, ...NOT_MADE, takesFrom: [] }]))
+  const charges = new Map<string, LockedCharge>(
+    locked.map((charge) => [charge.id, { ...charge, ...NOT_MADE, takesFrom: [] }]),
+  )
   const late = ids.flatMap((id) => charges.get(id) ?? []).filter(isLateForOrder)
   if (late.length > 0) await readOrders(tx, late, charges)
   return charges

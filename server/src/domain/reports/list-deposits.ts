@@ -108,7 +108,16 @@ async function readRows(
   const { firstId, lastId } = idsOfPeriod(filter)
   const codeId = code && (await findCodeId(core, accountId, code))
   if (codeId === null) return []
-  return query(core.pool, filteredSql(isOfOne, status), [...scan, status, from, to, externalId, firstId, lastId, codeId])
+  return query(core.pool, filteredSql(isOfOne, status), [
+    ...scan,
+    status,
+    from,
+    to,
+    externalId,
+    firstId,
+    lastId,
+    codeId,
+  ])
 }
 
 async function findCodeId(core: Core, accountId: string | null, externalId: string): Promise<string | null> {

@@ -46,7 +46,9 @@ export const DEPOSIT_PAID: FieldsInSql<Paid> = {
     sql: isoTime('p.occurred_at'),
   },
   code: {
-    schema: text('The `externalId` of the code that the payer paid by. Null for a charge that you asked for.').nullable(),
+    schema: text(
+      'The `externalId` of the code that the payer paid by. Null for a charge that you asked for.',
+    ).nullable(),
     example: null,
     valueOf: ({ charge }) => charge.code,
     sql: CODE_OF_CHARGE,

@@ -116,7 +116,12 @@ const codeParams = z.object({
 
 function limitField(name: 'minValue' | 'maxValue', description: string) {
   const error = `${name} must be an integer from 1 to ${MAX_CENTS} (cents), or null`
-  return z.int({ error }).min(1, { error }).max(MAX_CENTS, { error }).nullish().meta({ description, examples: [10_00] })
+  return z
+    .int({ error })
+    .min(1, { error })
+    .max(MAX_CENTS, { error })
+    .nullish()
+    .meta({ description, examples: [10_00] })
 }
 
 const codeBody = z
@@ -152,8 +157,7 @@ const routes = describeOperations('Codes', {
   },
   getCode: {
     summary: 'Get a code',
-    description:
-      'As it is now. `GET /api/deposits?code=` lists its deposits. Needs the scope `deposits:read`.',
+    description: 'As it is now. `GET /api/deposits?code=` lists its deposits. Needs the scope `deposits:read`.',
     params: codeParams,
     response: { 200: response('The code.', { code: codeSchema }) },
     errors: { 404: NOT_FOUND },

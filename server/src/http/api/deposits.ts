@@ -221,7 +221,9 @@ export function wantedBy({
 export const depositsQuery = z.object({
   status: oneOf('status', STATUSES).exactOptional().meta({ description: 'Only charges with this status.' }),
   externalId: ownText('externalId').exactOptional().meta({ description: 'Only charges with this reference of yours.' }),
-  code: ownText('externalId').exactOptional().meta({ description: 'Only charges that payments of this code made, by its `externalId`.' }),
+  code: ownText('externalId')
+    .exactOptional()
+    .meta({ description: 'Only charges that payments of this code made, by its `externalId`.' }),
   search: searchField.exactOptional().meta({
     description:
       'Only charges that match this text: part of `externalId` or `description` (3 characters or more, in any case, with or without accents), the beginning of `id` or `paymentLinkId`, an amount (`199,90` or `199.90`), the `endToEndId`, or a part of `id` or `endToEndId` with 7 or more of its last 11 characters. A shorter part of an `endToEndId` (5 characters or more) finds newer charges; narrow the period for older ones.',

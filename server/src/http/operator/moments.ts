@@ -12,7 +12,9 @@ const text = z.string()
 const { excerpt: _, ...outcome } = attemptOutcome
 const attempt = { eventId: text, webhookId: text, webhookName: text, number: z.int(), ...outcome }
 const payment = { endToEndId: text, value: cents }
-const why = z.enum(EXCEPTION_KINDS).exclude(['unnamed_payment', 'foreign_refund', 'undone_refund', 'code_closed', 'code_limits'])
+const why = z
+  .enum(EXCEPTION_KINDS)
+  .exclude(['unnamed_payment', 'foreign_refund', 'undone_refund', 'code_closed', 'code_limits'])
 const how = z.enum(WAYS).exclude(['charge_account'])
 
 export const momentSchema = z.discriminatedUnion('kind', [

@@ -130,7 +130,12 @@ export const TEXTS: Record<Language, Texts> = {
     code: {
       title: 'Pague com Pix',
       limits: (min, max) =>
-        limitsOf(min, max, { both: `Você escolhe o valor, de ${min} a ${max}.`, low: `Você escolhe o valor, a partir de ${min}.`, high: `Você escolhe o valor, até ${max}.`, free: 'Você escolhe o valor.' }),
+        limitsOf(min, max, {
+          both: `Você escolhe o valor, de ${min} a ${max}.`,
+          low: `Você escolhe o valor, a partir de ${min}.`,
+          high: `Você escolhe o valor, até ${max}.`,
+          free: 'Você escolhe o valor.',
+        }),
       lastStep: 'Digite o valor, confira quem recebe e confirme. O comprovante fica no aplicativo do banco.',
       closedTitle: 'Código encerrado',
       closedAdvice: 'Não pague mais este código. Peça outro a quem o enviou.',
@@ -214,7 +219,12 @@ export const TEXTS: Record<Language, Texts> = {
     code: {
       title: 'Pay by Pix',
       limits: (min, max) =>
-        limitsOf(min, max, { both: `You choose the amount, from ${min} to ${max}.`, low: `You choose the amount, from ${min}.`, high: `You choose the amount, up to ${max}.`, free: 'You choose the amount.' }),
+        limitsOf(min, max, {
+          both: `You choose the amount, from ${min} to ${max}.`,
+          low: `You choose the amount, from ${min}.`,
+          high: `You choose the amount, up to ${max}.`,
+          free: 'You choose the amount.',
+        }),
       lastStep: 'Type the amount, check who receives it and confirm. Your banking app keeps the receipt.',
       closedTitle: 'Code closed',
       closedAdvice: 'Do not pay this code anymore. Ask the sender for another one.',
@@ -298,7 +308,12 @@ export const TEXTS: Record<Language, Texts> = {
     code: {
       title: 'Pague con Pix',
       limits: (min, max) =>
-        limitsOf(min, max, { both: `Usted elige el monto, de ${min} a ${max}.`, low: `Usted elige el monto, a partir de ${min}.`, high: `Usted elige el monto, hasta ${max}.`, free: 'Usted elige el monto.' }),
+        limitsOf(min, max, {
+          both: `Usted elige el monto, de ${min} a ${max}.`,
+          low: `Usted elige el monto, a partir de ${min}.`,
+          high: `Usted elige el monto, hasta ${max}.`,
+          free: 'Usted elige el monto.',
+        }),
       lastStep: 'Escriba el monto, compruebe quién recibe y confirme. El comprobante queda en la aplicación del banco.',
       closedTitle: 'Código cerrado',
       closedAdvice: 'Ya no pague este código. Pida otro a quien lo envió.',

@@ -262,7 +262,10 @@ function readPayment(entry: unknown, { provider, link }: { provider: string; lin
   return {
     provider,
     endToEndId,
-    txid: readTxid(body.charge) ?? matching(objectOf(body.pixQrCode).correlationID, PLAIN_ID) ?? (isLinked ? link!.txid : null),
+    txid:
+      readTxid(body.charge) ??
+      matching(objectOf(body.pixQrCode).correlationID, PLAIN_ID) ??
+      (isLinked ? link!.txid : null),
     amountCents: body.value,
     occurredAt: body.time,
     ...(givenBack ? { givenBack } : {}),
