@@ -81,6 +81,7 @@ const ROUTES = [
   'GET /operator/accounts/:accountId/history',
   'POST /deposit',
   'GET /payouts',
+  'GET /codes',
   'GET /shop',
   'GET /operator/payouts',
   'POST /webhooks',

@@ -151,6 +151,14 @@ export const ERROR_TEXTS = {
     'Outra pessoa alterou a loja enquanto você editava. Recarregue a página.',
     'Somebody else changed the shop while you were editing. Reload the page.',
   ],
+  code_limit: ({ maxCodes }) => [
+    `Uma conta pode ter no máximo ${maxCodes} códigos abertos. Encerre um antes.`,
+    `An account can have at most ${maxCodes} open codes. Close one first.`,
+  ],
+  codes_not_offered: [
+    'O provedor de pagamento deste serviço não oferece códigos permanentes.',
+    'The payment provider of this service has no lasting codes.',
+  ],
   payout_limit: ({ maxPayouts }) => [
     `Uma conta pode ter no máximo ${maxPayouts} repasses em aberto. Espere até que um seja pago.`,
     `An account can have at most ${maxPayouts} open payouts. Wait until one is paid.`,

@@ -655,6 +655,20 @@ export type Payout = {
   reason: string | null
   requestedBy: 'account' | 'operator'
 }
+export type Code = {
+  id: string
+  externalId: string
+  status: 'OPEN' | 'CLOSED'
+  description: string | null
+  minValue: number | null
+  maxValue: number | null
+  txid: string
+  emv: string
+  qrCodeLink: string
+  codeUrl: string
+  createdAt: string
+  closedAt: string | null
+}
 export type Shop = {
   version: number
   name: string

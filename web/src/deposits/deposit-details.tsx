@@ -43,6 +43,7 @@ const useOwnTexts = translations({
   description: ['Descrição', 'Description'],
   externalId: ['Sua referência', 'Your reference'],
   metadata: ['Dados próprios', 'Your own data'],
+  code: ['Código', 'Code'],
   endToEndId: ['ID da transação Pix (E2E)', 'Pix transaction ID (E2E)'],
   created: ['Criado', 'Created'],
   expires: ['Expira', 'Expires'],
@@ -124,7 +125,7 @@ export function DepositDetails({ history }: { history: Pick<DepositHistory, 'dep
   const t = useTexts()
   const { deposit, timeline } = history
   const timing = timeline.find((entry) => entry.kind === 'paid')?.timing
-  const { description, status, paidAt, externalId, metadata, endToEndId, paymentLinkUrl, returnUrl } = deposit
+  const { description, status, paidAt, externalId, metadata, endToEndId, paymentLinkUrl, returnUrl, code } = deposit
   const data = Object.entries(metadata ?? {})
   const copyable = (name: string, text: string | null) => ({
     name,
@@ -138,7 +139,8 @@ export function DepositDetails({ history }: { history: Pick<DepositHistory, 'dep
           { name: t.created, value: <DateTime at={deposit.createdAt} /> },
           {
             name: status === 'PENDING' ? t.expires : t.expired,
-            value: <DateTime at={deposit.expiresAt} relative={status === 'PENDING'} />,
+            // A payment of a code makes its deposit, for which nobody waited.
+            value: code === null ? <DateTime at={deposit.expiresAt} relative={status === 'PENDING'} /> : null,
           },
           {
             name: t.paid,
@@ -151,6 +153,7 @@ export function DepositDetails({ history }: { history: Pick<DepositHistory, 'dep
           copyable('ID', deposit.id),
           copyable(t.endToEndId, endToEndId),
           copyable(t.externalId, externalId),
+          copyable(t.code, code),
           copyable(t.link, paymentLinkUrl),
           copyable(t.returnUrl, returnUrl),
           {

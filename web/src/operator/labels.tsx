@@ -15,6 +15,8 @@ export const useLabels = translations({
     unnamed_payment: ['Pago sem Pix identificado', 'Paid without a Pix'],
     foreign_refund: ['Devolução externa', 'External refund'],
     undone_refund: ['Devolução revertida', 'Reversed refund'],
+    code_closed: ['Código encerrado', 'Closed code'],
+    code_limits: ['Fora dos limites do código', 'Outside the limits of its code'],
   },
   kindText: {
     wrong_amount: [
@@ -45,6 +47,11 @@ export const useLabels = translations({
     undone_refund: [
       'O provedor confirmou a devolução e depois informou que ela não foi feita. O dinheiro voltou.',
       'The provider confirmed the refund and later reported that it was not made. The money is back.',
+    ],
+    code_closed: ['O Pix traz um código que a conta encerrou.', 'The Pix carries a code that the account closed.'],
+    code_limits: [
+      'O valor está fora dos limites do código ou da conta, ou não passa da tarifa.',
+      'The amount is outside the limits of the code or of the account, or not above the fee.',
     ],
   },
   state: {

@@ -18,6 +18,7 @@ const ENGLISH: Pair = ['Mudar para inglês', 'Switch to English']
 // oxfmt-ignore
 const ACTIONS: readonly Action[] = [
   { name: 'new-deposit', label: ['Novo depósito', 'New deposit'], words: 'criar cobrar receber pix create charge', icon: icons.PlusIcon, kind: 'account', scopes: ['deposits:write', 'deposits:today'], act: { to: '/deposits', open: 'new' } },
+  { name: 'new-code', label: ['Novo código', 'New code'], words: 'qr fixo permanente cliente lasting static', icon: icons.QrIcon, kind: 'account', scopes: ['deposits:write'], act: { to: '/codes', open: 'new' } },
   { name: 'ask-payout', label: ['Pedir repasse', 'Ask for a payout'], words: 'saque sacar transferir withdraw', icon: icons.PayoutIcon, kind: 'account', scopes: ['payouts:write'], act: { to: '/payouts', open: 'new' } },
   { name: 'export-statement', label: ['Exportar extrato', 'Export the statement'], words: 'ofx csv excel contador accountant', icon: icons.DownloadIcon, kind: 'account', scopes: ['balance:read'], act: { to: '/statement', open: 'export' } },
   { name: 'new-key', label: ['Nova chave de API', 'New API key'], words: 'criar token create', icon: icons.KeyIcon, kind: 'account', scopes: ['keys:write'], act: { to: '/developers', open: 'new' } },

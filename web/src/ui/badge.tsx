@@ -24,6 +24,8 @@ const useTexts = translations({
   REQUESTED: ['Pedido', 'Requested'],
   PAID: ['Pago', 'Paid'],
   REJECTED: ['Recusado', 'Rejected'],
+  OPEN: ['Aberto', 'Open'],
+  CLOSED: ['Encerrado', 'Closed'],
   charge: {
     COMPLETED: ['Paga', 'Paid'],
     EXPIRED: ['Expirada', 'Expired'],
@@ -43,6 +45,8 @@ const STATUS_TONES = {
   REQUESTED: 'wait',
   PAID: 'good',
   REJECTED: 'bad',
+  OPEN: 'good',
+  CLOSED: 'still',
 } as const
 
 type AnyStatus = keyof typeof STATUS_TONES

@@ -84,6 +84,7 @@ export const PrintIcon = icon(
   'M7 8V3.5h10V8M7 17H4.5A1 1 0 0 1 3.5 16v-6a2 2 0 0 1 2-2h13a2 2 0 0 1 2 2v6a1 1 0 0 1-1 1H17M7 14h10v6.5H7z',
 )
 export const DownloadIcon = icon('M12 4v11m0 0 4-4m-4 4-4-4M5 20h14')
+export const QrIcon = icon('M4 4h6v6H4zM14 4h6v6h-6zM4 14h6v6H4zM14 14h2.5v2.5H14zM20 14v2.5M16.5 20H20v-1')
 export const PayoutIcon = icon('M12 15V4m0 0 4 4m-4-4-4 4M5 20h14')
 export const ShopIcon = icon(
   'M4.5 10v9.5h15V10M3 9.5l2-5h14l2 5a3 3 0 0 1-6 0 3 3 0 0 1-6 0 3 3 0 0 1-6 0M10 19.5V15h4v4.5',

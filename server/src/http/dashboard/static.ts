@@ -25,6 +25,8 @@ const PAGES = [
   '/deposits',
   '/deposits/*',
   '/counter',
+  '/codes',
+  '/codes/*',
   '/developers',
   '/developers/*',
   '/statement',

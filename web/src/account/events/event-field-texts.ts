@@ -18,6 +18,7 @@ const TEXTS: Record<Field, Pair> = {
   originalValue: ['O valor que você pediu, em centavos.', 'The value that you asked for, in cents.'],
   fee: ['A tarifa, em centavos.', 'The fee, in cents.'],
   creditedValue: ['Quanto entrou no seu saldo, em centavos.', 'What was credited to your balance, in cents.'],
+  code: ['O código pelo qual foi pago, se foi por um.', 'The code that it was paid by, if it was paid by one.'],
   status: ['A situação depois do evento.', 'The status after the event.'],
   paidLate: [
     'Se foi pago depois de expirar ou ser cancelado.',

@@ -26,6 +26,7 @@ const useTexts = translations({
   txid: ['txid', 'txid'],
   noTxid: ['sem txid', 'no txid'],
   charge: ['Cobrança', 'Charge'],
+  code: ['Código da conta', 'Code of the account'],
   noCharge: ['Nenhuma cobrança tem este txid.', 'No charge has this txid.'],
   reference: ['Referência', 'Reference'],
   description: ['Descrição', 'Description'],
@@ -231,9 +232,29 @@ function Payment({ exception }: { exception: Exception }) {
   )
 }
 
+function CodeCard({ code: { externalId, accountId, email } }: { code: NonNullable<Exception['code']> }) {
+  const t = useTexts()
+  const account = (
+    <Link to="/operator/accounts/$accountId" params={{ accountId }} className="link">
+      {email}
+    </Link>
+  )
+  return (
+    <Card title={t.code}>
+      <DetailList
+        details={[
+          { name: t.reference, value: externalId },
+          { name: t.account, value: account },
+        ]}
+      />
+    </Card>
+  )
+}
+
 function ChargeCard({ exception }: { exception: Exception }) {
   const t = useTexts()
-  const { charge, value } = exception
+  const { charge, value, code } = exception
+  if (code) return <CodeCard code={code} />
   const isHeld = isHeldPayment(exception)
   if (!charge)
     return (
