@@ -368,6 +368,15 @@ const BREAKS = [
     by: ['held', 'audit'],
   },
   {
+    name: 'ignores-limits-of-codes',
+    says: 'a payment of a lasting code is credited although it is above the limit of the code',
+    file: 'domain/deposits/code-payments.js',
+    find: '(code.maxValueCents ?? amountCents)',
+    replace: 'Infinity',
+    proof: 'codes',
+    by: ['held', 'audit'],
+  },
+  {
     name: 'naive-reader',
     says: 'positions go to events with a later id than the last one, and those that were committed late get none',
     file: 'domain/history/number-pending.js',

@@ -1,4 +1,5 @@
 import { makeBalance, type Balance } from './balance.ts'
+import { makeCodes, type Codes } from './codes.ts'
 import { makeDeposits, type Deposits } from './deposits.ts'
 import { makeCall, makeDownload, makeOpen, type Call, type GuicheOptions } from './http.ts'
 import { makePayouts, type Payouts } from './payouts.ts'
@@ -11,10 +12,12 @@ import { makeWebhooks, type Webhooks } from './webhooks.ts'
 export type {
   CreateDepositBody,
   CreateWebhookBody,
+  EnsureCodeBody,
   EnsureDepositBody,
   GetOrderQuery,
   GetHeadQuery,
   GetStatementQuery,
+  ListCodesQuery,
   ListDepositsQuery,
   ListEventsQuery,
   ListPayoutsQuery,
@@ -29,6 +32,7 @@ export type {
   TestWebhookBody,
   UpdateWebhookBody,
 } from './api.ts'
+export type { WantedCode } from './codes.ts'
 export type { OrderDeposit } from './deposits.ts'
 export type { ConsumeOptions, HandleEvent } from './consume.ts'
 export { GuicheError, type ClientErrorCode, type GuicheErrorCode } from './errors.ts'
@@ -43,6 +47,7 @@ export type { SentEvent } from './sent-events.ts'
 export type { Statement, StatementFile, StatementFormat, StatementPeriod, StatementSummary } from './statement.ts'
 export type {
   Charge,
+  Code,
   Deposit,
   DeliveryAttempt,
   ErrorCode,
@@ -71,6 +76,7 @@ export type { WaitOptions } from './wait.ts'
 
 export type Guiche = {
   deposits: Deposits
+  codes: Codes
   refunds: Refunds
   payouts: Payouts
   balance: Balance
@@ -93,6 +99,7 @@ export function makeGuiche(options: GuicheOptions): Guiche {
   const call = makeCall(options)
   return {
     deposits: makeDeposits(call, makeOpen(options)),
+    codes: makeCodes(call),
     refunds: makeRefunds(call),
     payouts: makePayouts(call),
     balance: makeBalance(call),

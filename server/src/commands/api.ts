@@ -10,7 +10,7 @@ import { consoleActor, withContext, type Terminal } from './terminal.ts'
  * The API of the service that GUICHE_URL names, or of the database of this machine, where the console answers in this
  * process.
  */
-export type Api = Pick<Guiche, 'call' | 'deposits' | 'events' | 'statement'> & {
+export type Api = Pick<Guiche, 'call' | 'codes' | 'deposits' | 'events' | 'statement'> & {
   /** Undefined: the service is elsewhere. */
   core?: Core
   /** Reads page by page, up to the limit. */

@@ -12,6 +12,7 @@ import { auditCommand } from './audit.ts'
 import { auditLogCommand } from './audit-log.ts'
 import { backupCommand } from './backup.ts'
 import { balanceCommand } from './balance.ts'
+import { codeCommands } from './code.ts'
 import { depositCommands } from './deposit.ts'
 import { doctorCommand } from './doctor.ts'
 import { eventCommands } from './events.ts'
@@ -121,6 +122,7 @@ A first deposit:
   exceptionCommands(program, terminal)
   payoutCommands(program, terminal)
   depositCommands(program, terminal)
+  codeCommands(program, terminal)
   balanceCommand(program, terminal)
   statementCommand(program, terminal)
   payCommand(program, terminal)

@@ -16,6 +16,7 @@ export type GuideLanguage = (typeof GUIDE_LANGUAGES)[number]
 export const GUIDE_PAGES = [
   'start',
   'deposits',
+  'codes',
   'webhooks',
   'catching-up',
   'exactly-once',
