@@ -21,6 +21,8 @@ const CODES = 100
 const PAYERS = 8
 const PAYMENTS = 100
 const MAX_CENTS = 90_00
+// More than there are of a kind in all rounds.
+const MAX_HELD = 1_000
 // A list that lags shows a Pix after the sweep has passed its time. Less than the ten minutes that a sweep reads again.
 const MAX_LAG_MS = 8 * 60_000
 const FAULTS = [{}, { dropNotifications: true }, { duplicateNotifications: 2 }, { errorRate: 0.05 }, { latencyMs: 30 }]
@@ -185,7 +187,13 @@ async function listAll(path, field) {
 }
 
 async function heldOnes() {
-  const { code, stdout, stderr } = await service.command('exceptions', 'list', '--limit', '100000', '--json')
-  if (code !== 0) throw new Error(`guiche exceptions list ended with ${code}: ${stderr}`)
-  return JSON.parse(stdout)
+  const held = []
+  for (const kind of ['code_limits', 'code_closed']) {
+    const args = ['--kind', kind, '--limit', String(MAX_HELD), '--json']
+    const { code, stdout, stderr } = await service.command('exceptions', 'list', ...args)
+    const found = code === 0 ? JSON.parse(stdout) : []
+    if (code !== 0 || found.length === MAX_HELD) throw new Error(`guiche exceptions list ended with ${code}: ${stderr}`)
+    held.push(...found)
+  }
+  return held
 }

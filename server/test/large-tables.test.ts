@@ -46,15 +46,21 @@ test('no statement reads a large table from end to end', async () => {
   })
   // Leaves a row to copy in each table.
   const { id, pix } = await live(w, account.key)
+  const code = await makeCode(w, account.key)
   await w.deposit(account)
   await numberPending(w.ctx, makeNumberingMemory())
   await enlarge(w)
   await enlargeHistory(w, account.accountId)
 
-  await expectNoFullScans(w, 'the way of a deposit, from request to webhook', async () => {
-    await live(w, account.key)
-    await deliver(w)
-  })
+  await expectNoFullScans(
+    w,
+    'the way of a deposit, from request to webhook, and of one by a lasting code',
+    async () => {
+      await live(w, account.key)
+      await deliver(w)
+      await payCode(w, account.key, code)
+    },
+  )
   expect(receiver.received).toHaveLength(2)
   await expectNoFullScans(w, 'giving positions and reading a history', () => readHistory(w, account))
   await expectNoFullScans(w, 'the statement of an account', () => readStatement(w, account))
@@ -159,6 +165,21 @@ async function live(w: World, key: string): Promise<{ id: string; pix: string }>
   const { charge } = (await read()).json()
   expect(charge.status).toBe('COMPLETED')
   return { id: charge.id, pix: pix[0]!.endToEndId }
+}
+
+async function makeCode(w: World, key: string): Promise<string> {
+  const headers = { 'x-api-key': key }
+  const made = await w.app.inject({ method: 'PUT', url: '/api/codes/customer-17', headers, payload: {} })
+  return made.json().code.emv
+}
+
+async function payCode(w: World, key: string, emv: string): Promise<void> {
+  const { pix } = await w.sandbox.pay({ emv, amountCents: 7_00 })
+  const payment = await w.ctx.providers[0]!.findPayment(pix[0]!.endToEndId)
+  if (payment !== 'absent') await w.ctx.settlements.add([payment])
+  const { deposits } = (await w.app.inject(get(key, '/api/deposits?code=customer-17'))).json()
+  expect(deposits).toHaveLength(1)
+  expect((await w.app.inject(get(key, '/api/codes'))).json().codes).toHaveLength(1)
 }
 
 async function deliver(w: World): Promise<void> {

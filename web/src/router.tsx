@@ -144,10 +144,10 @@ const tree = root.addChildren([
       page(account, '/', lazy(() => import('./account/overview/overview-page.tsx'), 'OverviewPage'), [icons.OverviewIcon, 'Visão geral', 'Overview'], ['balance:read'], () => void queryClient.prefetchQuery(overviewQuery)),
       page(account, '/deposits', lazy(() => import('./account/deposits/deposits-page.tsx'), 'DepositsPage'), [icons.DepositIcon, 'Depósitos', 'Deposits']),
       page(account, '/deposits/$paymentLinkId', lazy(() => import('./account/deposits/deposit-page.tsx'), 'DepositPage')),
-      page(account, '/codes', lazy(() => import('./account/codes/codes-page.tsx'), 'CodesPage'), [icons.QrIcon, 'Códigos', 'Codes'], ['deposits:read']),
-      page(account, '/codes/$externalId', lazy(() => import('./account/codes/code-page.tsx'), 'CodePage'), undefined, ['deposits:read']),
       page(account, '/statement', lazy(() => import('./account/statement/statement-page.tsx'), 'StatementPage'), [icons.StatementIcon, 'Extrato', 'Statement'], ['balance:read']),
       page(account, '/payouts', lazy(() => import('./account/payouts/payouts-page.tsx'), 'PayoutsPage'), [icons.PayoutIcon, 'Repasses', 'Payouts'], ['payouts:read']),
+      page(account, '/codes', lazy(() => import('./account/codes/codes-page.tsx'), 'CodesPage'), [icons.QrIcon, 'Códigos', 'Codes'], ['deposits:read']),
+      page(account, '/codes/$externalId', lazy(() => import('./account/codes/code-page.tsx'), 'CodePage'), undefined, ['deposits:read']),
       page(account, '/statement/print', lazy(() => import('./account/statement/print-page.tsx'), 'PrintPage'), undefined, ['balance:read']),
       // One page with tabs: the rest of the path names the tab.
       page(account, '/developers', DevelopersPage, [icons.CodeIcon, 'API e webhooks', 'API and webhooks', 'API'], ['events:read']),

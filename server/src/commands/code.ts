@@ -11,8 +11,7 @@ export function codeCommands(program: Command, terminal: Terminal): void {
     .command('code')
     .description('lasting codes of an account, which can be paid again and again, from anywhere')
     .addHelpText('after', BY_API)
-  const add = (name: string, ...examples: string[]) =>
-    addCommand(code, name, ...examples).addHelpText('after', BY_API)
+  const add = (name: string, ...examples: string[]) => addCommand(code, name, ...examples).addHelpText('after', BY_API)
   const ofOne = (name: string, ...more: string[]) =>
     add(name, ...['customer-17', ...more.map((options) => `customer-17 ${options}`)])
       .argument('<externalId>', 'your own reference, such as that of a customer')

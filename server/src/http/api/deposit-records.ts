@@ -54,11 +54,9 @@ export const newChargeSchema = z.object(newCharge).meta({ id: 'NewCharge', examp
 const queriedCharge = {
   ...newCharge,
   // Nobody can pay it any more, so the provider is not asked for a code that is of no use.
-  emv: z
-    .string()
-    .meta({
-      description: `${EMV} Empty if a COMPLETED charge was paid before its code was known, or by a lasting code.`,
-    }),
+  emv: z.string().meta({
+    description: `${EMV} Empty if a COMPLETED charge was paid before its code was known, or by a lasting code.`,
+  }),
   createdAt: time.meta({ description: 'When the charge was created.' }),
 }
 export const queriedChargeSchema = z

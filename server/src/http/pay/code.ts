@@ -52,7 +52,7 @@ function codeMain(view: View, isSandbox: boolean) {
     <main${isOpen && html` class="pay"`}>
       ${logoImage(brand)}
       <article class="card ${isOpen ? 'PENDING' : 'CANCELED'}" data-state="${isOpen ? 'OPEN' : 'CLOSED'}">
-        <div class="state">${isOpen ? ICONS.PENDING : ICONS.CANCELED}<h1>${titleOf(view)}</h1></div>
+        <div class="state">${!isOpen && ICONS.CANCELED}<h1>${titleOf(view)}</h1></div>
         <div class="sum">
           ${payee({ charge: code, brand, texts, showsReceiver: isOpen })}
           ${code.description && html`<p class="about"><bdi>${code.description}</bdi></p>`}

@@ -106,7 +106,6 @@ function Actions({ code }: { code: Code }) {
       </DialogButton>
       {isOpen && (
         <DialogButton
-          kind="danger"
           dialog={(onClose) => (
             <ConfirmDialog
               title={t.closing}
