@@ -1,8 +1,8 @@
 // Forgeries of lasting codes: whose they are, what they allow, and which deposits were made by them.
 
 /**
- * As sealForgeries(). The victim has the code customer-1, whose limits changed and which made deposits before and after,
- * and customer-2, which is closed and holds a payment. Eve has a code customer-1 with a deposit.
+ * As sealForgeries(). The victim has the code customer-1, whose limits changed and which made deposits before and
+ * after, and customer-2, which is closed and holds a payment. Eve has a code customer-1 with a deposit.
  */
 export function codeForgeries({ victim, eve }) {
   const code = (name, account = victim) =>

@@ -8,8 +8,8 @@ export type WantedCode = EnsureCodeBody & { externalId: string }
 
 export type Codes = {
   /**
-   * Returns the lasting code of a reference, and makes it if there is none. What is given replaces what was there, and a
-   * closed code is open again. Call it as often as you like, from any number of programs.
+   * Returns the lasting code of a reference, and makes it if there is none. What is given replaces what was there, and
+   * a closed code is open again. Call it as often as you like, from any number of programs.
    */
   ensure(code: WantedCode, options?: CallOptions): Promise<Code>
   retrieve(externalId: string, options?: CallOptions): Promise<Code>

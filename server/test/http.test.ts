@@ -51,6 +51,7 @@ const RECORD_FIELDS = [
   'description',
   'returnUrl',
   'metadata',
+  'code',
 ]
 describe('the two endpoints of the specification', () => {
   test('a new deposit is answered with exactly the fields of the contract, in its order', async () => {

@@ -32,6 +32,7 @@ const RECORD_FIELDS = [
   'description',
   'returnUrl',
   'metadata',
+  'code',
 ]
 const LINE_FIELDS = [
   'id',

@@ -169,7 +169,7 @@ test('an account in use, with a balance or with anything under way is not erased
   expect(await why()).toMatch(/^its balance is R\$\s49,50; .* add --paid-out$/)
   expect(await whyNotErasable(w.ctx, { ...account, isPaidOut: true })).toMatch(/^it has charges/)
   const sent = await refund(w, charge)
-  expect(await why()).toMatch(/^it has charges that can still be paid/)
+  expect(await why()).toMatch(/^it has charges or codes that can still be paid/)
   await w.pool.query(`update charges set status = 'EXPIRED', closed_at = $2 where payment_link_id = $1`, [
     open.paymentLinkId,
     w.clock.now(),

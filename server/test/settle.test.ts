@@ -218,6 +218,7 @@ test('the event holds the bytes that the contract promises', async () => {
       paidLate: false,
       endToEndId: pix[0]!.endToEndId,
       paidAt: occurredAt.toISOString(),
+      code: null,
       metadata: null,
     },
   })

@@ -86,6 +86,7 @@ const LARGE_FOLDERS: Record<string, string> = {
   'server/src/commands': 'one file for each command',
   'server/src/domain/deposits': 'the life of a charge, one file for each step',
   'server/src/domain/webhooks': 'one file for each group of kinds, and the queue that delivers them',
+  'server/src/http/api': 'the routes of account holders, one file for each thing that they name',
   'server/src/sandbox': 'a bank of its own, read as one',
 }
 

@@ -87,6 +87,7 @@ export async function openWooviServer(
   const ok = (json: unknown): Answer => ({ status: 200, json })
   const present = (charge: WooviCharge) => presentCharge(charge, now())
 
+  const codes = new Map<string, Record<'correlationID' | 'name' | 'brCode' | 'identifier', string>>()
   const routes: Record<string, (request: Request) => Answer | Promise<Answer>> = {
     'POST /charge'({ query, body }) {
       const { correlationID, value, comment, expiresIn = 86_400 } = body
@@ -116,6 +117,19 @@ export async function openWooviServer(
       if (charge.paidAt) return refused('A cobrança já foi paga')
       charges.delete(id)
       return ok({ status: 'OK', id })
+    },
+    'POST /qrcode-static'({ body }) {
+      const { correlationID, name } = body
+      if (typeof correlationID !== 'string' || typeof name !== 'string') return refused('Dados inválidos')
+      if (codes.has(correlationID)) return refused('correlationID já utilizado')
+      const location = `pix.woovi.example/static/${correlationID}`
+      const brCode = encodeBrCode({ location, merchantName: 'Woovi', merchantCity: 'SAO PAULO' })
+      codes.set(correlationID, { correlationID, name, brCode, identifier: randomBytes(12).toString('hex') })
+      return ok({ pixQrCode: codes.get(correlationID), correlationID, brCode })
+    },
+    'GET /qrcode-static/:id'({ id }) {
+      const pixQrCode = codes.get(id)
+      return pixQrCode ? ok({ pixQrCode }) : refused('QR code não encontrado')
     },
     'GET /transaction'({ query }) {
       const wanted = entries.filter((entry) => isWanted(entry, query))

@@ -365,3 +365,29 @@ test('the same deposit asked for again, while Woovi was away, is one charge', as
   const second = await s.app.inject(deposit(s.account.key, '{"value":5000}', headers))
   expect([second.statusCode, s.woovi.charges.size]).toEqual([201, 1])
 })
+
+test('a lasting code is made once although the answer was lost, and each Pix of it is a deposit', async () => {
+  const s = await serveWithWoovi()
+  const headers = { authorization: `Bearer ${s.account.key}` }
+  const ensure = () => s.app.inject({ method: 'PUT', url: '/api/codes/customer-17', headers, payload: {} })
+  s.woovi.fail('POST /qrcode-static', 'lose')
+  s.woovi.fail('GET /qrcode-static/:id', 'error', 10)
+  expect((await ensure()).statusCode).toBe(503)
+  expect(await s.count('codes', 'emv is not null')).toBe(0)
+  s.woovi.heal()
+  const { code } = (await ensure()).json()
+  expect((await ensure()).json().code).toEqual(code)
+  const asked = s.woovi.exchanges.filter(({ operation }) => operation === 'POST /qrcode-static')
+  expect(asked.map(({ body }) => body)).toEqual([1, 2].map(() => ({ correlationID: code.txid, name: 'customer-17' })))
+
+  for (const value of [30_00, 40_00]) {
+    const endToEndId = await s.woovi.payByKey(value, { sent: false })
+    s.woovi.changeEntry(endToEndId, { pixQrCode: { correlationID: code.txid, name: 'customer-17' } })
+  }
+  s.clock.advance(60_000)
+  await reconcileDue(s.ctx, s.provider)
+  expect(await s.balanceCents(s.account.accountId)).toBe(69_30)
+  const { deposits } = (await s.app.inject(get(s.account.key, '/api/deposits?code=customer-17'))).json()
+  expect(deposits).toHaveLength(2)
+  expect(await s.isClean()).toEqual([])
+})

@@ -42,8 +42,8 @@ const charge = check({
   },
 })
 
-// A payment belongs to the charge that its txid names, or that it made by the code that its txid names. If it completed
-// none, it is an exception.
+// A payment belongs to the charge that its txid names, or that it made by the code that its txid names. If it
+// completed none, it is an exception.
 const payment = check({
   subject: `'payment ' || p.end_to_end_id`,
   from: `payments p
@@ -67,8 +67,8 @@ const oneCode = `
   select 'charge ' || min(${hex('id')}) as subject, format('shares its code with %s more, and only one of them can be paid by it', count(*) - 1) as text
   from charges where emv is not null group by hashtextextended(emv, 0) having count(*) > 1`
 
-// What a code allowed stands in the line of the audit log that tells of its version. Under the lock of the code, so that
-// a deposit has the version that was in force.
+// What a code allowed stands in the line of the audit log that tells of its version. Under the lock of the code, so
+// that a deposit has the version that was in force.
 const codeDeposit = check({
   subject: `'charge ' || ${hex('c.id')}`,
   from: `(select * from charges where code_id is not null) c

@@ -15,7 +15,7 @@ const STATEMENT_TIMEOUT_MS = 5 * 60_000
 /** `left` are those that may still be paid. */
 export type CanceledCharges = { canceled: number; left: { paymentLinkId: string; why: string }[] }
 
-/** Withdraws all PENDING charges of a suspended account, and closes its codes. 'in_use': the account is not suspended. */
+/** Withdraws all PENDING charges of a suspended account, and closes its codes. 'in_use': it is not suspended. */
 export async function cancelOpenCharges(
   ctx: Context,
   actor: Actor,

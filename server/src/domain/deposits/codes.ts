@@ -56,8 +56,9 @@ export async function ensureCode(ctx: Context, actor: Actor, wanted: Wanted): Pr
   const { minValueCents, maxValueCents } = wanted
   if (minValueCents !== null && maxValueCents !== null && minValueCents > maxValueCents)
     throw invalidField('minValue', 'minValue must not be above maxValue')
+  const provider = ctx.providers.find(({ createCode }) => createCode !== undefined)?.name
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
-    const stored = await transact(ctx.pool, (tx) => storeCode(ctx, tx, actor, wanted))
+    const stored = await transact(ctx.pool, (tx) => storeCode(tx, ctx.now(), actor, { ...wanted, provider }))
     if (stored.emv !== '') return { code: await shown(ctx, stored), isNew: false }
     const emv = await askForCode(ctx, stored)
     const made = await transact(ctx.pool, (tx) => finishCode(tx, ctx.now(), actor, { ...stored, ...wanted, emv }))
@@ -131,7 +132,12 @@ async function lockCode(tx: Tx, accountId: string, externalId: string): Promise<
 }
 
 /** The intent, without a code to pay yet, or the code as it is wanted. */
-async function storeCode(ctx: Context, tx: Tx, actor: Actor, wanted: Wanted): Promise<Code> {
+async function storeCode(
+  tx: Tx,
+  now: Date,
+  actor: Actor,
+  { provider, ...wanted }: Wanted & { provider: string | undefined },
+): Promise<Code> {
   const { accountId, externalId } = wanted
   const columns = 'a.erased_at as "erasedAt"'
   const { erasedAt } = await readAccountRow<{ erasedAt: Date | null }>(tx, accountId, columns, 'for no key update')
@@ -139,8 +145,11 @@ async function storeCode(ctx: Context, tx: Tx, actor: Actor, wanted: Wanted): Pr
   const code = await lockCode(tx, accountId, externalId)
   if (code && (code.emv === '' || (code.closedAt === null && isSame(code, wanted)))) return code
   if (code?.closedAt !== null) await requireRoom(tx, accountId)
-  if (code) return changeCode(tx, ctx.now(), actor, { code, limits: wanted, closedAt: null })
-  return insertCode(tx, ctx.now(), wanted, preferredProvider(ctx))
+  if (code) return changeCode(tx, now, actor, { code, limits: wanted, closedAt: null })
+  if (provider === undefined)
+    throw new Fault('codes_not_offered', 'No payment provider of this service has lasting codes')
+  // It stays with this provider, whose key is in the code, whatever is preferred later.
+  return insertCode(tx, now, wanted, provider)
 }
 
 function isSame(one: CodeLimits, other: CodeLimits): boolean {
@@ -156,13 +165,6 @@ async function requireRoom(tx: Tx, accountId: string): Promise<void> {
   throw new Fault('code_limit', `An account can have at most ${MAX_CODES} open codes`, {
     details: { maxCodes: MAX_CODES },
   })
-}
-
-/** It stays with this provider, whose key is in the code, whatever is preferred later. */
-function preferredProvider({ providers }: Context): string {
-  const provider = providers.find(({ createCode }) => createCode !== undefined)
-  if (provider) return provider.name
-  throw new Fault('codes_not_offered', 'No payment provider of this service has lasting codes')
 }
 
 async function insertCode(tx: Tx, now: Date, { accountId, externalId, ...limits }: Wanted, provider: string) {

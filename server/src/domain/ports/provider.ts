@@ -15,8 +15,8 @@ export type Provider = {
   /** Creates the charge, or finds the one that an earlier call with this txid created. Else throws ProviderError. */
   create(request: ProviderChargeRequest): Promise<ProviderCharge>
   /**
-   * A code for any number of payments of any amount, each of which carries this txid. Safe to repeat with the same txid.
-   * Undefined if the provider has no such codes.
+   * A code for any number of payments of any amount, each of which carries this txid. Safe to repeat with the same
+   * txid. Undefined if the provider has no such codes.
    */
   createCode?(request: ProviderCodeRequest): Promise<{ emv: string }>
   check(txid: string, options?: { onBehalfOf?: string | undefined }): Promise<ProviderCharge | 'absent'>

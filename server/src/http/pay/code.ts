@@ -15,7 +15,7 @@ import { keptPng, keptSvg } from './qr-image.ts'
 import { PAYMENT_SCRIPT } from './script.ts'
 import { TEXTS, type Texts } from './texts.ts'
 
-/** The page behind `codeUrl`, and its images. It changes only if the account changes the code, and tells of no payment. */
+/** The page behind `codeUrl`, and its images. The page changes only with the code, and tells of no payment. */
 export function codePageRoutes(app: Api, ctx: Context): void {
   app.get('/code/:txid', { schema: pageSchema }, async (request, reply) => {
     const reader = readerOf(request)

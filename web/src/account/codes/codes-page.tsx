@@ -39,6 +39,7 @@ export function CodesPage() {
   const t = useTexts()
   const statusText = useStatusText()
   const limitsText = useLimitsText()
+  const columns = useColumns()
   const may = useMay()
   const filters = useFilters(['status'])
   const list = useCursorList<Code>({
@@ -46,20 +47,6 @@ export function CodesPage() {
     query: { ...filters.values, limit: PAGE_ROWS },
     field: 'codes',
   })
-  const columns: Column<Code>[] = [
-    {
-      header: t.externalId,
-      cell: ({ externalId, description }) => (
-        <span className="block wrap-anywhere">
-          {externalId}
-          {description && <span className="block text-sm text-soft">{description}</span>}
-        </span>
-      ),
-    },
-    { header: t.limits, cell: limitsText },
-    { header: t.state, width: 'w-32', cell: ({ status }) => <Status status={status} /> },
-    { header: t.created, width: 'w-52', isWideOnly: true, cell: ({ createdAt }) => <DateTime at={createdAt} /> },
-  ]
   return (
     <Page
       title={t.title}
@@ -101,4 +88,23 @@ export function CodesPage() {
       </Card>
     </Page>
   )
+}
+
+function useColumns(): Column<Code>[] {
+  const t = useTexts()
+  const limitsText = useLimitsText()
+  return [
+    {
+      header: t.externalId,
+      cell: ({ externalId, description }) => (
+        <span className="block wrap-anywhere">
+          {externalId}
+          {description && <span className="block text-sm text-soft">{description}</span>}
+        </span>
+      ),
+    },
+    { header: t.limits, cell: limitsText },
+    { header: t.state, width: 'w-32', cell: ({ status }) => <Status status={status} /> },
+    { header: t.created, width: 'w-52', isWideOnly: true, cell: ({ createdAt }) => <DateTime at={createdAt} /> },
+  ]
 }
