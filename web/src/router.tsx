@@ -176,7 +176,7 @@ const tree = root.addChildren([
     page(inside, '/$', NotFound),
   ]),
   counter.addChildren([
-    page(counter, '/counter', lazy(() => import('./account/counter/counter-page.tsx'), 'CounterPage'), [icons.QrIcon, 'Balcão', 'Counter'], ['deposits:write', 'deposits:today']),
+    page(counter, '/counter', lazy(() => import('./account/counter/counter-page.tsx'), 'CounterPage'), [icons.KeypadIcon, 'Balcão', 'Counter'], ['deposits:write', 'deposits:today']),
   ]),
 ])
 

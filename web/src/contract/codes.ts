@@ -40,13 +40,13 @@ export const ERROR_CODES = [
   'signature_wrong', 'not_found', 'email_taken', 'external_id_taken', 'order_paid', 'key_limit', 'webhook_limit',
   'member_limit', 'already_member', 'last_owner', 'passkey_refused', 'passkey_limit', 'account_switched',
   'invitation_used', 'invitation_expired', 'invitation_other_email', 'shop_changed', 'not_cancelable',
-  'history_changed', 'payment_held', 'not_refundable', 'already_refunded', 'refund_too_large', 'balance_too_small',
-  'code_limit', 'codes_not_offered', 'payout_limit', 'payout_ended', 'refund_ended', 'refund_not_sent',
-  'refund_in_progress', 'note_limit', 'exception_resolved', 'exception_resolving', 'payment_rest_held',
-  'payment_not_credited', 'payment_returned', 'payment_refunded', 'payment_below_fee', 'charge_not_named',
-  'charge_completed', 'in_flight', 'idempotency_mismatch', 'rate_limited', 'provider_refused', 'provider_unavailable',
-  'code_altered', 'unavailable', 'request_timeout', 'method_not_allowed', 'body_too_large', 'unsupported_type',
-  'expectation_failed', 'headers_too_large', 'internal',
+  'history_changed', 'payment_held', 'not_refundable', 'already_refunded', 'refund_too_large', 'refund_too_old',
+  'balance_too_small', 'code_limit', 'codes_not_offered', 'payout_limit', 'payout_ended', 'refund_ended',
+  'refund_not_sent', 'refund_in_progress', 'note_limit', 'exception_resolved', 'exception_resolving',
+  'payment_rest_held', 'payment_not_credited', 'payment_returned', 'payment_refunded', 'payment_below_fee',
+  'charge_not_named', 'charge_completed', 'in_flight', 'idempotency_mismatch', 'rate_limited', 'provider_refused',
+  'provider_unavailable', 'code_altered', 'unavailable', 'request_timeout', 'method_not_allowed', 'body_too_large',
+  'unsupported_type', 'expectation_failed', 'headers_too_large', 'internal',
 ] as const
 export type ErrorCode = (typeof ERROR_CODES)[number]
 

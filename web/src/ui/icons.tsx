@@ -85,6 +85,9 @@ export const PrintIcon = icon(
 )
 export const DownloadIcon = icon('M12 4v11m0 0 4-4m-4 4-4-4M5 20h14')
 export const QrIcon = icon('M4 4h6v6H4zM14 4h6v6h-6zM4 14h6v6H4zM14 14h2.5v2.5H14zM20 14v2.5M16.5 20H20v-1')
+export const KeypadIcon = icon(
+  'M7 3h10a1 1 0 0 1 1 1v16a1 1 0 0 1-1 1H7a1 1 0 0 1-1-1V4a1 1 0 0 1 1-1zM9 7h6M9.5 11.5v.01M12 11.5v.01M14.5 11.5v.01M9.5 14.5v.01M12 14.5v.01M14.5 14.5v.01M9.5 17.5v.01M12 17.5v.01M14.5 17.5v.01',
+)
 export const PayoutIcon = icon('M12 15V4m0 0 4 4m-4-4-4 4M5 20h14')
 export const ShopIcon = icon(
   'M4.5 10v9.5h15V10M3 9.5l2-5h14l2 5a3 3 0 0 1-6 0 3 3 0 0 1-6 0 3 3 0 0 1-6 0M10 19.5V15h4v4.5',
@@ -127,7 +130,6 @@ export const EyeOffIcon = icon(
   'M4 4l16 16M9.5 5.9A9.5 9.5 0 0 1 12 5.5c6 0 9.5 6.5 9.5 6.5a17 17 0 0 1-3 3.7M6 7.8A16 16 0 0 0 2.5 12S6 18.5 12 18.5a9 9 0 0 0 3.7-.8M10 10.2a2.75 2.75 0 0 0 3.8 3.8',
 )
 
-export const QrIcon = icon('M4 4h6v6H4zM14 4h6v6h-6zM4 14h6v6H4zM14 14h2.5v2.5H14zM20 14v2.5M17.5 20H20v-1M14 20v-.1')
 export const EraseIcon = icon('M9 5.5h11v13H9L3 12zM12 9.5l5 5m0-5-5 5')
 export const SoundIcon = icon('M4 9.5v5h3.5l4.5 4v-13l-4.5 4zM15.5 9a4.2 4.2 0 0 1 0 6m2.5-8.5a7.8 7.8 0 0 1 0 11')
 export const MutedIcon = icon('M4 9.5v5h3.5l4.5 4v-13l-4.5 4zM16 9.5l5 5m0-5-5 5')
