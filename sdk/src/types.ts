@@ -1264,7 +1264,7 @@ export type StatementLine = {
   fee: number
   /** `gross` less `fee`: what the balance gained or lost, in cents. */
   net: number
-  /** Your reference of the deposit. */
+  /** Your reference of the deposit, or of the lasting code that it was paid by. */
   externalId: string | null
   /** The description of the deposit. */
   description: string | null

@@ -13,7 +13,7 @@ export function codeCommands(program: Command, terminal: Terminal): void {
     .addHelpText('after', BY_API)
   const add = (name: string, ...examples: string[]) => addCommand(code, name, ...examples).addHelpText('after', BY_API)
   const ofOne = (name: string, ...more: string[]) =>
-    add(name, ...['customer-17', ...more.map((options) => `customer-17 ${options}`)])
+    add(name, 'customer-17', ...more.map((options) => `customer-17 ${options}`))
       .argument('<externalId>', 'your own reference, such as that of a customer')
       .option(...AS_JSON)
   ofOne('ensure', '--description "Monthly fee" --min 1000')

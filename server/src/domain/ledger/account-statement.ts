@@ -212,7 +212,7 @@ function linesSql(direction: 'asc' | 'desc', { read, where } = { read: '$4', whe
       (select end_to_end_id from payments where id = l.payment_id) as "endToEndId",
       s.gross as "grossCents",
       s.fee as "feeCents",
-      c.external_id as "externalId",
+      coalesce(c.external_id, (select k.external_id from codes k where k.id = c.code_id)) as "externalId",
       c.description,
       ${isoTime('l.occurred_at')} as "occurredAt",
       ${isoTime('l.recorded_at')} as "recordedAt"

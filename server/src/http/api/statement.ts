@@ -163,7 +163,10 @@ const lineSchema = z
     occurredAt: time.meta({ description: 'When it happened. For a deposit, when the payer paid.' }),
     recordedAt: time.meta({ description: 'When it was booked. Periods are cut by this time.' }),
     ...sums,
-    externalId: z.string().nullable().meta({ description: 'Your reference of the deposit.' }),
+    externalId: z
+      .string()
+      .nullable()
+      .meta({ description: 'Your reference of the deposit, or of the lasting code that it was paid by.' }),
     description: z.string().nullable().meta({ description: 'The description of the deposit.' }),
     endToEndId: z.string().nullable().meta({ description: 'The id of the payment in Pix. Null for a payout.' }),
   })

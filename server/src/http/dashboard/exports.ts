@@ -53,4 +53,5 @@ const COLUMNS: Columns<Deposit & HeldMoney> = {
   externalId: { title: 'Referência', cell: (charge) => text(charge.externalId) },
   description: { title: 'Descrição', cell: (charge) => text(charge.description) },
   metadata: { title: 'Dados próprios', cell: (charge) => text(charge.metadata) },
+  code: { title: 'Código', cell: (charge) => text(charge.code) },
 }
