@@ -150,6 +150,8 @@ async function filledWorld() {
   await joinAccount(w, account.accountId, 'cashier', 'rosa@example.com')
   const invited = { accountId: account.accountId, email: 'bia@example.com', role: 'finance' } as const
   await inviteMember(w.ctx, { kind: 'account', name: account.email }, invited)
+  const headers = { authorization: `Bearer ${account.key}` }
+  await w.app.inject({ method: 'PUT', url: '/api/codes/customer-17', headers, payload: { minValue: 500 } })
   await w.app.inject(get(account.key, '/api/balance'))
   await w.app.inject(deposit(account.key, '{"value":0}', { 'x-request-id': 'order-7' }))
   await w.ctx.requestLog.flush()
@@ -160,6 +162,7 @@ async function filledWorld() {
     '/statement': ['/statement?period=all'],
     '/statement/print': ['/statement/print?period=all'],
     '/deposits/$paymentLinkId': [`/deposits/${charge!.id}`],
+    '/codes/$externalId': ['/codes/customer-17'],
     '/developers/$': [
       '/developers/webhooks',
       `/developers/webhooks/${delivery!.webhookId}`,

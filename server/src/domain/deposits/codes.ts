@@ -18,7 +18,7 @@ import { requireCode, withGenuineCodes } from './charge-codes.ts'
 // settlement of its payments does. Each change is a version, and the line of the audit log says what it allows.
 
 /** Of an account, that are open. One for each customer of a large shop; a program that makes more has a mistake. */
-export const MAX_CODES = 100_000
+const MAX_CODES = 100_000
 
 export type CodeLimits = { description: string | null; minValueCents: Cents | null; maxValueCents: Cents | null }
 
