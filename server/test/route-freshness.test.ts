@@ -12,6 +12,7 @@ import { world } from './world.ts'
 // test until it is in one.
 
 const STALE_IS_ENOUGH = [
+  'DELETE /dashboard/api/codes/:externalId',
   'POST /dashboard/api/auth/change-password',
   'POST /dashboard/api/auth/invitation',
   'POST /dashboard/api/auth/membership/invitation',
@@ -42,6 +43,7 @@ const STALE_IS_ENOUGH = [
   'POST /dashboard/api/webhooks/:webhookId/retry',
   'POST /dashboard/api/webhooks/:webhookId/test',
   'PUT /dashboard/api/account/time-zone',
+  'PUT /dashboard/api/codes/:externalId',
   'PUT /dashboard/api/orders/:externalId/deposit',
 ]
 const WANTS_PASSWORD = [

@@ -37,6 +37,10 @@ export const ERROR_TEXTS = {
     'O código desta cobrança foi alterado no banco de dados. Avise o operador.',
     'The code of this charge was altered in the database. Tell the operator.',
   ],
+  refund_too_old: ({ days = '' }) => [
+    `Um Pix só pode ser devolvido até ${days} dias depois de recebido.`,
+    `A Pix can be refunded only within ${days} days of its arrival.`,
+  ],
   provider_refused: [
     'O provedor de pagamento recusou. Nada foi alterado.',
     'The payment provider declined the request. Nothing was changed.',

@@ -28,10 +28,6 @@ const useTexts = translations({
     `Só é possível devolver mais ${leftCents}.`,
     `Only ${leftCents} can still be refunded.`,
   ],
-  refund_too_old: ({ days }) => [
-    `Um Pix só pode ser devolvido até ${days} dias depois de recebido.`,
-    `A Pix can be refunded only within ${days} days of its arrival.`,
-  ],
   balance_too_small: ({ balanceCents, neededCents }) => [
     `Saldo insuficiente: há ${balanceCents} e a devolução precisa de ${neededCents}.`,
     `Insufficient balance: you have ${balanceCents}, and the refund needs ${neededCents}.`,
@@ -57,11 +53,9 @@ export function useDepositErrorText(): (error: unknown) => string {
   const { money } = useFormat()
   const statusText = useStatusText()
   const errorText = useErrorText()
-  // With these codes the server sends amounts, days and the status of the deposit.
-  const valueText = (name: string, value: string | number) => {
-    if (name.endsWith('Cents')) return money(Number(value))
-    return typeof value === 'number' ? String(value) : statusText(value as DepositStatus)
-  }
+  // With these codes the server sends amounts and the status of the deposit.
+  const valueText = (name: string, value: string | number) =>
+    name.endsWith('Cents') ? money(Number(value)) : statusText(value as DepositStatus)
   return (error) => {
     if (!(error instanceof ApiError)) return errorText(error)
     const text = texts[error.code]
