@@ -20,6 +20,7 @@ const SLOWEST = [
   'find-browser',
   'shop-browser',
   'lists-browser',
+  'counter-browser',
   'payment-browser',
   'dashboard-deposits-browser',
   'seed',

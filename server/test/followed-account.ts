@@ -7,6 +7,11 @@ import { enter, visit } from './chromium.ts'
 import { appWith } from './requests.ts'
 import { until, world } from './world.ts'
 
+/** After it nobody is told any more that a deposit was made. */
+export const LONG_AGO_MS = 3 * 60_000
+/** Longer than lists wait that ask by themselves, and shorter than a page waits that hears nothing. */
+export const QUIET_MS = 40_000
+
 type Opened = { after: string | null; lastEventId: string | undefined }
 
 /** A service that numbers events, and an account holder who is signed in to it with a browser. */

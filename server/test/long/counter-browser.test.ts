@@ -94,7 +94,7 @@ test('on a tablet with a keyboard: digits, Backspace, Escape and Enter, and a so
 test('the network is cut before the request: it is sent once it is back, and one charge is made', async () => {
   const { w, page } = await counter(PHONE)
   await press(page, '500')
-  await page.context().setOffline(true)
+  await cut(w, page)
   await page.getByRole('button', { name: 'Cobrar R$ 5,00' }).click()
   await page.getByText('Sem resposta ainda. Continuamos tentando').waitFor()
   await check(page, 'asking')
@@ -126,7 +126,7 @@ test('the answer is lost: after a crash the same charge comes back, and no secon
 test('the payment comes while the network is cut: it is shown once it is back, and after a reload', async () => {
   const { w, url, page } = await counter(PHONE)
   await charge(page, '500')
-  await page.context().setOffline(true)
+  await cut(w, page)
   await page.getByText('Sem conexão desde').waitFor()
   await check(page, 'code-offline')
   await pay(w)
@@ -151,7 +151,7 @@ test('the network is cut while canceling: the page says that the code may be pai
   await page.getByRole('button', { name: 'Cobrar de novo' }).click()
   await page.getByRole('button', { name: 'Cobrar R$ 5,00' }).click()
   await code(page).waitFor()
-  await page.context().setOffline(true)
+  await cut(w, page)
   await cancel(page)
   await page.getByText('o código ainda pode ser pago').waitFor()
   await check(page, 'canceling')
@@ -176,7 +176,7 @@ test('the network is cut while canceling: the page says that the code may be pai
 
   // Nobody pays, and nobody touches anything.
   await charge(page, '800')
-  await page.context().setOffline(true)
+  await cut(w, page)
   await cancel(page)
   await page.getByText('o código ainda pode ser pago').waitFor()
   await page.context().setOffline(false)
@@ -329,6 +329,12 @@ async function counterOf({ w, url, cashier }: Omit<Counter, keyof Visit>, device
 async function press(page: Page, keys: string): Promise<void> {
   if (keys === '00') return page.getByRole('button', { name: keys, exact: true }).click()
   for (const key of keys) await page.getByRole('button', { name: key, exact: true }).click()
+}
+
+/** The browser's switch leaves open connections alone, and what came by one would look like a network. */
+async function cut(w: World, page: Page): Promise<void> {
+  await page.context().setOffline(true)
+  w.app.server.closeAllConnections()
 }
 
 async function charge(page: Page, keys: string): Promise<void> {

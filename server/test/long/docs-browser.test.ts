@@ -76,7 +76,7 @@ test('without JavaScript the guide remembers a language of code from page to pag
   await page.getByRole('link', { name: 'English' }).click()
   expect(page.url()).toBe(`${url}/docs/deposits?lang=en&code=php`)
   expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe('Deposits')
-  await page.getByRole('link', { name: 'Webhooks and signatures →' }).click()
+  await page.locator('nav').getByRole('link', { name: 'Webhooks and signatures' }).click()
   expect(await page.locator('#sample-receive pre').textContent()).toContain('hash_equals')
 
   // The last page of the menu, which is as wide as several screens.

@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { openDeposit } from '../../src/domain/deposits/open-deposit.ts'
 import { expectAccessible, overflowPx, useChromium } from '../chromium.ts'
-import { setHidden, signedIn } from '../followed-account.ts'
+import { LONG_AGO_MS, QUIET_MS, setHidden, signedIn } from '../followed-account.ts'
 import { until } from '../world.ts'
 
 // Pages show what happened elsewhere at once, and yet nothing moves below the eyes of a reader.
@@ -33,9 +33,10 @@ test('a deposit that somebody else makes, here or in another process, is in the 
   await openDeposit(other.ctx, account.caller, { valueCents: 88_00, expiresInSeconds: null }, null)
   await page.getByText('0 of 4 paid').first().waitFor()
   // Nothing asks without a reason, however long the page stands there.
+  w.clock.advance(LONG_AGO_MS)
   await settled(page, { asked })
   const before = asked(OVERVIEW)
-  await page.clock.runFor(120_000)
+  await page.clock.runFor(QUIET_MS)
   expect(asked(OVERVIEW)).toBe(before)
 })
 
