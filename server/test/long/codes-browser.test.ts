@@ -48,7 +48,7 @@ test('an account holder makes a code, sees its deposits, changes it and closes i
   await page.getByRole('button', { name: 'Alterar' }).click()
   await page.getByLabel('Descrição').fill('Loja 7')
   await page.getByRole('button', { name: 'Salvar' }).click()
-  await page.getByText('Loja 7').first().waitFor()
+  await page.getByRole('main').getByText('Loja 7', { exact: true }).first().waitFor()
   await page.getByRole('button', { name: 'Encerrar', exact: true }).click()
   await page.getByRole('button', { name: 'Encerrar código' }).click()
   await page.getByText('fica em análise.').waitFor()

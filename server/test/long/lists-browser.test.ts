@@ -82,7 +82,7 @@ test('without a network a list says how old it is, a new deposit says where one 
   await page.getByText('before').last().waitFor()
   await page.context().setOffline(true)
   await page.getByText('No connection, data from 09:00').waitFor()
-  await page.getByRole('button', { name: 'New deposit' }).click()
+  await page.getByRole('button', { name: 'New deposit' }).first().click()
   const dialog = page.getByRole('dialog', { name: 'Opening failed' })
   await dialog.getByText('No response from the server.').waitFor()
   await expectAccessible(page, 'without a network')
@@ -90,7 +90,7 @@ test('without a network a list says how old it is, a new deposit says where one 
   await dialog.waitFor({ state: 'detached' })
 
   await w.deposit(account, { externalId: 'meanwhile' })
-  await page.getByRole('button', { name: 'New deposit' }).click()
+  await page.getByRole('button', { name: 'New deposit' }).first().click()
   await dialog.getByRole('button', { name: 'Try again' }).waitFor()
   await page.context().setOffline(false)
   await page.getByRole('dialog', { name: 'New deposit' }).getByLabel('Amount').waitFor()

@@ -125,7 +125,7 @@ test('a deposit is shared by WhatsApp in the payers’ language, by the phone’
   await page.addInitScript(`navigator.share = async (data) => { window.shared = data }`)
   await enter(page, session)
   await page.goto(`${url}/deposits`)
-  await page.getByRole('button', { name: 'Novo depósito' }).click()
+  await page.getByRole('button', { name: 'Novo depósito' }).first().click()
   const dialog = page.getByRole('dialog')
   expect(await dialog.getByLabel('Descrição').inputValue()).toBe('Pedido')
   expect(await dialog.getByLabel('Validade').inputValue()).toBe('604800')
