@@ -60,7 +60,7 @@ async function runBackup(terminal: Terminal, directory: string, { keep }: Option
         backUp({ home, databaseUrl, target, guiche: VERSION, signal, onProgress: bytesShown(show, 'copying') }),
       )
       const backup = { endedAt: new Date(made.end.at), place: target, bytes: made.bytes }
-      // A backup before an update meets a database that has no table for it yet.
+      // A backup that is made before an update: the table that records it does not exist yet.
       await recordBackup(databaseUrl, backup).catch((error: Error) =>
         terminal.say(`The backup is whole, and could not be recorded: ${error.message}`),
       )

@@ -29,7 +29,7 @@ export const HEALTH_CHECKS = {
   closing_differences: check('money', 'count', { level: 'red', over: 0, alert: 'GuicheClosingDiffers' }),
   closing_age: check('money', 'seconds', { level: 'yellow', over: 36 * HOUR, alert: 'GuicheDayNotClosed' }),
 
-  // Of how many processes the breaker is not closed. Red: of all.
+  // Processes whose breaker is not closed. Red: all of them.
   provider_breaker: check(
     'providers',
     'count',

@@ -106,7 +106,7 @@ function shortId(): string {
 
 /** A value that this browser remembers. Other tabs of the same till follow it. */
 function makeKept<T>(name: string) {
-  // Whatever is there was written by this file, or is dropped.
+  // Only this file writes it. Text that is no JSON is ignored.
   const read = () => (parsed(remembered(name)) as T | null | undefined) ?? undefined
   const store = makeStore<T | undefined>(read())
   addEventListener('storage', ({ key }) => {

@@ -45,7 +45,7 @@ export function WebhookFigures({ stats }: { stats: WebhookStats | undefined }) {
           days={hours.map(({ hour }) => hour)}
           labelOf={(hour) => clockText(hour, language)}
           series={[
-            // Delivered is drawn over all, so the visible rest failed.
+            // All attempts, with the delivered ones drawn on top: what stays visible failed.
             { label: t.tried, values: hours.map(({ delivered, failed }) => delivered + failed), tone: 'edge' },
             { label: t.good, values: hours.map(({ delivered }) => delivered) },
           ]}
