@@ -30,6 +30,8 @@ import type {
   Payout,
   ProviderHealth,
   Refund,
+  Reversal,
+  ReversalRate,
   Shop,
   StatementLine,
   StatementTotals,
@@ -97,6 +99,8 @@ export const OPERATIONS = {
   requestPayoutFor: ['POST', '/api/operator/payouts', 'key'],
   payPayout: ['POST', '/api/operator/payouts/{payoutId}/pay'],
   rejectPayout: ['POST', '/api/operator/payouts/{payoutId}/reject'],
+  listReversals: ['GET', '/api/operator/reversals'],
+  getReversalRates: ['GET', '/api/operator/reversals/rates'],
   listClosings: ['GET', '/api/operator/closings'],
   reconcile: ['POST', '/api/operator/reconcile'],
   listAuditLog: ['GET', '/api/operator/audit-log'],
@@ -249,6 +253,11 @@ export type Operations = {
       available: number
       /** What is set aside for payouts that are REQUESTED, in cents. */
       reserved: number
+      /**
+       * What you owe, in cents, because the bank returned deposits and the balance was too small. The next money
+       * that comes in pays it first.
+       */
+      owed: number
       currency: 'BRL'
     }
   }
@@ -639,6 +648,22 @@ export type Operations = {
       payout: OperatorPayout
     }
   }
+  /** List reversals. */
+  listReversals: {
+    query?: ListReversalsQuery
+    answer: {
+      reversals: Reversal[]
+      /** Send it as `cursor` to get the next page. Null on the last page. */
+      nextCursor: string | null
+    }
+  }
+  /** Get the rates of reversals. */
+  getReversalRates: {
+    query?: GetReversalRatesQuery
+    answer: {
+      rates: ReversalRate[]
+    }
+  }
   /** List closings. */
   listClosings: {
     query?: ListClosingsQuery
@@ -859,6 +884,7 @@ export type CreateWebhookBody = {
     | 'DEPOSIT_HELD'
     | 'DEPOSIT_RELEASED'
     | 'DEPOSIT_REFUNDED'
+    | 'DEPOSIT_REVERSED'
     | 'REFUND_FAILED'
     | 'PAYOUT_PAID'
     | 'PAYOUT_REJECTED'
@@ -880,6 +906,7 @@ export type UpdateWebhookBody = {
     | 'DEPOSIT_HELD'
     | 'DEPOSIT_RELEASED'
     | 'DEPOSIT_REFUNDED'
+    | 'DEPOSIT_REVERSED'
     | 'REFUND_FAILED'
     | 'PAYOUT_PAID'
     | 'PAYOUT_REJECTED'
@@ -906,6 +933,7 @@ export type TestWebhookBody = {
     | 'DEPOSIT_HELD'
     | 'DEPOSIT_RELEASED'
     | 'DEPOSIT_REFUNDED'
+    | 'DEPOSIT_REVERSED'
     | 'REFUND_FAILED'
     | 'PAYOUT_PAID'
     | 'PAYOUT_REJECTED'
@@ -933,6 +961,7 @@ export type ListEventsQuery = {
     | 'DEPOSIT_HELD'
     | 'DEPOSIT_RELEASED'
     | 'DEPOSIT_REFUNDED'
+    | 'DEPOSIT_REVERSED'
     | 'REFUND_FAILED'
     | 'PAYOUT_PAID'
     | 'PAYOUT_REJECTED'
@@ -1017,6 +1046,11 @@ export type SetAccountTermsBody = {
   valueMin?: number | null
   /** Maximum deposit, in cents. */
   valueMax?: number | null
+  /**
+   * What the bank returned without a request: charge takes it from the balance, operator leaves the decision
+   * to you.
+   */
+  reversalPolicy?: 'charge' | 'operator' | null
   /** Why you do this. Kept in the audit log. */
   reason: string
 }
@@ -1203,6 +1237,28 @@ export type PayPayoutBody = {
 export type RejectPayoutBody = {
   /** Why you do this. Kept in the audit log. */
   reason: string
+}
+
+export type ListReversalsQuery = {
+  /** Only of this nature. */
+  nature?: 'fraud' | 'operational' | 'automatic' | 'other'
+  /** Only this account. */
+  accountId?: string
+  /** Only items from this time on (inclusive). */
+  from?: string
+  /** Only items before this time (exclusive). */
+  to?: string
+  /** The `nextCursor` of the previous page. */
+  cursor?: string
+  /** Maximum number of items. */
+  limit?: number
+}
+
+export type GetReversalRatesQuery = {
+  /** Only this account. */
+  accountId?: string
+  /** Of the last days, today included. */
+  days?: number
 }
 
 export type ListClosingsQuery = {

@@ -34,6 +34,7 @@ export type AccountTerms = {
     feeBearer: 'account' | 'payer' | null
     valueMin: number | null
     valueMax: number | null
+    reversalPolicy: 'charge' | 'operator' | null
   }
   /** The terms of new deposits. Existing charges keep theirs. */
   effective: {
@@ -44,6 +45,7 @@ export type AccountTerms = {
     feeBearer: 'account' | 'payer'
     valueMin: number
     valueMax: number
+    reversalPolicy: 'charge' | 'operator'
   }
   /** Newest first, at most 100. */
   history: Array<{
@@ -57,6 +59,7 @@ export type AccountTerms = {
       feeBearer: 'account' | 'payer' | null
       valueMin: number | null
       valueMax: number | null
+      reversalPolicy: 'charge' | 'operator' | null
     }
     /** Who set them, for humans. */
     setBy: string
@@ -494,6 +497,49 @@ export type DepositReleasedEvent = {
     stillPayable: boolean
     /** The number of the payment in the Pix system. */
     endToEndId: string
+    /** Your own data about the deposit. */
+    metadata: Record<string, string> | null
+  }
+}
+
+export type DepositReversedEvent = {
+  /**
+   * The same in every delivery of this event, and in `webhook-id`. Treat it as opaque, of at most 100
+   * characters.
+   */
+  id: string
+  event: 'DEPOSIT_REVERSED'
+  /** When the event happened. */
+  createdAt: string
+  data: {
+    /** The `id` of the charge. */
+    transactionId: string
+    /** UUID to query the charge with. */
+    paymentLinkId: string
+    /** Your own reference. */
+    externalId: string | null
+    /** The `id` of the refund. */
+    refundId: string
+    /**
+     * `fraud`: the payer reported a fraud to the bank. `operational`: a mistake of the payer’s bank.
+     * `automatic`: a recurring payment that should not have been made. `other`: the bank does not say, or
+     * somebody returned it at the bank.
+     */
+    nature: 'fraud' | 'operational' | 'automatic' | 'other'
+    /** What went back to the payer, in cents. */
+    reversedValue: number
+    chargedValue: number | null
+    owedValue: number | null
+    /** What all refunds of the charge gave back, in cents. */
+    totalRefundedValue: number
+    /** The value of the charge, in cents. */
+    value: number
+    /** The status of the charge. */
+    status: 'COMPLETED'
+    /** The number of the payment in the Pix system. */
+    endToEndId: string
+    /** When guiche learned of it. */
+    reversedAt: string
     /** Your own data about the deposit. */
     metadata: Record<string, string> | null
   }
@@ -981,6 +1027,12 @@ export type OperatorRefund = {
   /** The part of the fee that the account gets back, in cents. */
   returnedFee: number
   status: 'PROCESSING' | 'DONE' | 'FAILED'
+  /**
+   * Why the bank made it, of a refund that nobody here asked for. fraud: the payer reported a fraud.
+   * operational: a mistake of the payer’s bank. automatic: a recurring payment that should not have been made.
+   * other: the bank does not say, or somebody made it at the bank.
+   */
+  nature: 'fraud' | 'operational' | 'automatic' | 'other' | null
   /** Why it failed, as the provider says. */
   failure: string | null
   reason: string | null
@@ -1144,8 +1196,14 @@ export type Refund = {
   status: 'PROCESSING' | 'DONE' | 'FAILED'
   reason: string | null
   /**
-   * `account`: you. `operator`: the operator of this service. `provider`: made at the payment provider; your
-   * balance pays for it only if the operator charges you.
+   * Why the bank made it, of a refund that nobody here asked for. fraud: the payer reported a fraud.
+   * operational: a mistake of the payer’s bank. automatic: a recurring payment that should not have been made.
+   * other: the bank does not say, or somebody made it at the bank.
+   */
+  nature: 'fraud' | 'operational' | 'automatic' | 'other' | null
+  /**
+   * `account`: you. `operator`: the operator of this service. `provider`: made at the payment provider,
+   * without your request. Your balance pays for it, unless it was agreed that the operator decides.
    */
   madeBy: 'account' | 'operator' | 'provider'
   createdAt: string
@@ -1196,6 +1254,48 @@ export type RefundFailedEvent = {
   }
 }
 
+export type Reversal = {
+  /** The id of the refund, 32 hexadecimal digits. */
+  id: string
+  /** When guiche learned of it. */
+  at: string
+  nature: 'fraud' | 'operational' | 'automatic' | 'other'
+  accountId: string
+  /** Of the account. */
+  email: string
+  paymentLinkId: string
+  externalId: string | null
+  provider: string
+  providerRefundId: string
+  endToEndId: string
+  /** What went back to the payer, in cents. */
+  value: number
+  /** What was taken from the balance. Null: nothing was charged, or not yet. */
+  charged: number | null
+  /** What the balance lacked then, and the account owes or owed. */
+  owed: number | null
+  /** The exception of kind foreign_refund about it. */
+  exceptionId: string | null
+  /** The state of that exception. */
+  state: 'open' | 'resolving' | 'resolved' | null
+}
+
+export type ReversalRate = {
+  accountId: string
+  email: string
+  /** It begins in the time zone of the account. */
+  day: string
+  /** Deposits that were paid on that day. */
+  paid: number
+  paidValue: number
+  /** Reversals that guiche learned of on that day. */
+  reversed: number
+  reversedValue: number
+  /** Those of nature fraud. */
+  fraud: number
+  fraudValue: number
+}
+
 export type Shop = {
   /** Counts changes, from 0. */
   version: number
@@ -1234,8 +1334,10 @@ export type StatementLine = {
    * came back with it. `refund_released`: returned to you because the refund failed, less the fee that was
    * charged again. `exception_credited`: a payment that the operator assigned to you, or a refund of yours
    * that came back. `refund_charged`: a refund made at the payment provider and charged to you.
-   * `payout_reserved`: set aside for a payout. `payout_returned`: available again, because the payout was
-   * rejected.
+   * `reversal_charged`: a deposit that the bank returned to the payer without your request, such as after a
+   * report of fraud. `debt_paid`: what the balance lacked when the bank returned a deposit, taken as soon as
+   * money came in. `payout_reserved`: set aside for a payout. `payout_returned`: available again, because the
+   * payout was rejected.
    */
   kind: string
   /** The same as `net`. */
@@ -1246,6 +1348,8 @@ export type StatementLine = {
   paymentLinkId: string | null
   /** The refund that the line belongs to. */
   refundId: string | null
+  /** Of a refund that you did not ask for: why the bank made it. */
+  nature: 'fraud' | 'operational' | 'automatic' | 'other' | null
   /** The payout that the line belongs to. */
   payoutId: string | null
   /** The payout as it is now. A payout that is PAID has no line of its own for that. */
@@ -1279,8 +1383,10 @@ export type StatementTotals = {
    * came back with it. `refund_released`: returned to you because the refund failed, less the fee that was
    * charged again. `exception_credited`: a payment that the operator assigned to you, or a refund of yours
    * that came back. `refund_charged`: a refund made at the payment provider and charged to you.
-   * `payout_reserved`: set aside for a payout. `payout_returned`: available again, because the payout was
-   * rejected.
+   * `reversal_charged`: a deposit that the bank returned to the payer without your request, such as after a
+   * report of fraud. `debt_paid`: what the balance lacked when the bank returned a deposit, taken as soon as
+   * money came in. `payout_reserved`: set aside for a payout. `payout_returned`: available again, because the
+   * payout was rejected.
    */
   kind: string
   count: number
@@ -1303,6 +1409,7 @@ export type Webhook = {
     | 'DEPOSIT_HELD'
     | 'DEPOSIT_RELEASED'
     | 'DEPOSIT_REFUNDED'
+    | 'DEPOSIT_REVERSED'
     | 'REFUND_FAILED'
     | 'PAYOUT_PAID'
     | 'PAYOUT_REJECTED'
@@ -1435,6 +1542,7 @@ export type KnownEvent =
   | DepositHeldEvent
   | DepositReleasedEvent
   | DepositRefundedEvent
+  | DepositReversedEvent
   | RefundFailedEvent
   | PayoutPaidEvent
   | PayoutRejectedEvent

@@ -185,6 +185,7 @@ test('if neither the least nor the maximum value can be deposited, none can', ()
     feeBearer: fc.constantFrom('account' as const, 'payer' as const),
     valueMinCents: fc.integer({ min: 1, max: 200 }),
     valueMaxCents: fc.integer({ min: 1, max: 200 }),
+    reversalPolicy: fc.constant('charge' as const),
   })
   fc.assert(
     fc.property(anyTerms, fc.boolean(), (drawn, isAtTheTop) => {

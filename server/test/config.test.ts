@@ -43,6 +43,7 @@ test('without any configuration, everything has the default that configuration.m
       feeBearer: 'account',
       valueMinCents: 1,
       valueMaxCents: 999_999_999_999,
+      reversalPolicy: 'charge',
     },
     chargeExpiresSeconds: 3600,
     chargeMaxExpiresSeconds: 2_592_000,

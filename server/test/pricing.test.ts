@@ -27,6 +27,7 @@ const anyTerms: fc.Arbitrary<Terms> = fc.record({
   feeBearer: fc.constantFrom('account', 'payer'),
   valueMinCents: fc.constant(1),
   valueMaxCents: fc.constant(MAX_CENTS),
+  reversalPolicy: fc.constant('charge'),
 })
 
 test('a deposit of 5000 costs 50', () => {

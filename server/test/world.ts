@@ -111,6 +111,8 @@ export type SandboxHandle = {
   goDown(): Promise<void>
   comeBack(): Promise<void>
   pay(body: object): Promise<{ pix: { endToEndId: string; txid: string; amountCents: number; horario: string }[] }>
+  /** The bank returns a Pix by itself, whole unless `amountCents` says otherwise. It takes 200 ms. */
+  reverse(order: { endToEndId: string; nature?: string; amountCents?: number; freezeSeconds?: number }): Promise<void>
   faults(plan: object): Promise<void>
   stats(): Promise<{ calls: Record<string, number>; notifications: Record<string, number> }>
 }
@@ -417,6 +419,7 @@ async function startSandbox(now: () => Date): Promise<SandboxHandle> {
     goDown: () => sandbox.stop(),
     comeBack: async () => void (sandbox = await openSandbox({ home, port: sandbox.port, now })),
     pay: (body) => call('POST', '/bank/pay', body) as ReturnType<SandboxHandle['pay']>,
+    reverse: async (order) => void (await call('POST', '/bank/reversal', order)),
     faults: async (plan) => void (await call('PUT', '/bank/faults', plan)),
     stats: () => call('GET', '/bank/stats') as ReturnType<SandboxHandle['stats']>,
   }

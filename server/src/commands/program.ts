@@ -25,6 +25,7 @@ import { migrateCommand } from './migrate.ts'
 import { openapiCommand } from './openapi.ts'
 import { operatorCommands } from './operator.ts'
 import { payoutCommands } from './payouts.ts'
+import { reversalCommands } from './reversals.ts'
 import { payCommand } from './pay.ts'
 import { reconcileCommand } from './reconcile.ts'
 import { refundCommands } from './refund.ts'
@@ -121,6 +122,7 @@ A first deposit:
   refundCommands(program, terminal)
   exceptionCommands(program, terminal)
   payoutCommands(program, terminal)
+  reversalCommands(program, terminal)
   depositCommands(program, terminal)
   codeCommands(program, terminal)
   balanceCommand(program, terminal)

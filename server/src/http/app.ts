@@ -70,6 +70,7 @@ import { providerRoutes } from './operator/providers.ts'
 import { reconciliationRoutes } from './operator/reconciliation.ts'
 import { operatorHealthRoutes } from './operator/health.ts'
 import { operatorPayoutRoutes } from './operator/payouts.ts'
+import { reversalRoutes } from './operator/reversals.ts'
 import { operatorRequestRoutes } from './operator/requests.ts'
 import { operatorRefundRoutes } from './operator/refunds.ts'
 import { operatorSearchRoutes } from './operator/search.ts'
@@ -237,6 +238,7 @@ function sharedRoutes(
   exceptionRoutes(api, ctx)
   operatorRefundRoutes(api, ctx)
   operatorPayoutRoutes(api, ctx)
+  reversalRoutes(api, ctx)
   reconciliationRoutes(api, ctx)
   auditLogRoutes(api, ctx)
   operatorRequestRoutes(api, ctx)

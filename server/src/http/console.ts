@@ -57,7 +57,7 @@ function isContext(core: Core): core is Context {
 
 /** Loaded only if they are needed: it takes as long as all the rest. */
 async function contextRoutes(api: Api, ctx: Context): Promise<void> {
-  const [webhooks, stats, { eventRoutes }, { exceptionRoutes }, { operatorRefundRoutes }, { operatorPayoutRoutes }] =
+  const [webhooks, stats, { eventRoutes }, { exceptionRoutes }, { operatorRefundRoutes }, payouts, reversals] =
     await Promise.all([
       import('./api/webhooks.ts'),
       import('./api/webhook-stats.ts'),
@@ -65,6 +65,7 @@ async function contextRoutes(api: Api, ctx: Context): Promise<void> {
       import('./operator/exceptions.ts'),
       import('./operator/refunds.ts'),
       import('./operator/payouts.ts'),
+      import('./operator/reversals.ts'),
     ])
   const unlimited = async () => undefined
   webhooks.webhookRoutes(api, ctx, unlimited)
@@ -72,7 +73,8 @@ async function contextRoutes(api: Api, ctx: Context): Promise<void> {
   eventRoutes(api, ctx, makeStreams({ max: 1, maxPerOwner: 1 }))
   exceptionRoutes(api, ctx)
   operatorRefundRoutes(api, ctx)
-  operatorPayoutRoutes(api, ctx)
+  payouts.operatorPayoutRoutes(api, ctx)
+  reversals.reversalRoutes(api, ctx)
 }
 
 async function identify(core: Core, actor: Actor, request: FastifyRequest): Promise<void> {

@@ -22,11 +22,14 @@ export type Cob = {
 
 export type Charge = { cob: Cob; amountCents: number; createdAtMs: number; pix: Pix[]; seq: number }
 
+export const NATUREZAS = ['ORIGINAL', 'RETIRADA', 'MED_OPERACIONAL', 'MED_FRAUDE', 'MED_PIX_AUTOMATICO'] as const
+export type Natureza = (typeof NATUREZAS)[number]
+
 export type Refund = {
   id: string
   rtrId: string
   valor: string
-  natureza: 'ORIGINAL'
+  natureza: Natureza
   descricao?: string
   horario: { solicitacao: string; liquidacao?: string }
   status: 'EM_PROCESSAMENTO' | 'DEVOLVIDO'
@@ -46,6 +49,7 @@ export type Pix = {
   facts: PixFacts
   amountCents: number
   atMs: number
+  // One whose `solicitacao` is still to come is money that the bank has frozen, of which it tells nobody.
   refunds: Refund[]
   // True from the moment a notification is owed until it was delivered, given up or lost on purpose.
   owed: boolean

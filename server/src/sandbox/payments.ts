@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { decimalFromCents } from '../base/money.ts'
 import { bankAmount, CNPJ, bankTime, bankTxid, problem, readBody, refusal, type Answer, type Call } from './answer.ts'
-import { pixBetween } from './book.ts'
+import { NATUREZAS, pixBetween } from './book.ts'
 import { pageOf, parseListQuery } from './paging.ts'
 import { isShown, record, showPix, transferId, type Psp } from './psp.ts'
 
@@ -54,7 +54,13 @@ function malformedEntry(horario: string) {
 
 const endToEndId = z.string().regex(/^E[0-9A-Za-z]{31}$/)
 const pastPix = z.object({ endToEndId, txid: bankTxid, amountCents: bankAmount, at: bankTime })
-const pastRefund = z.object({ endToEndId, id: bankTxid, amountCents: bankAmount, at: bankTime })
+const pastRefund = z.object({
+  endToEndId,
+  id: bankTxid,
+  amountCents: bankAmount,
+  at: bankTime,
+  natureza: z.enum(NATUREZAS).default('ORIGINAL'),
+})
 const ITEMS_MAX = 300
 const history = z
   .object({ pix: z.array(pastPix).default([]), refunds: z.array(pastRefund).default([]) })
@@ -73,9 +79,9 @@ export function importHistory(psp: Psp, call: Call): Answer {
     const facts = { ...payment, valor: decimalFromCents(amountCents), horario: at.toISOString(), chave }
     record(psp, { kind: 'pix', facts, owed: false })
   }
-  for (const { endToEndId, id, amountCents, at } of refunds) {
+  for (const { endToEndId, id, amountCents, at, natureza } of refunds) {
     const horario = { solicitacao: at.toISOString(), liquidacao: at.toISOString() }
-    const amount = { valor: decimalFromCents(amountCents), natureza: 'ORIGINAL' as const }
+    const amount = { valor: decimalFromCents(amountCents), natureza }
     const refund = { id, rtrId: transferId('D', at), ...amount, horario, status: 'DEVOLVIDO' as const }
     record(psp, { kind: 'refund', endToEndId, refund, owed: false })
   }

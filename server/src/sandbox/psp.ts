@@ -56,8 +56,7 @@ function asFailed(refund: Refund) {
 
 // A bank may answer reads from a replica that lags.
 export function isShown({ plan, now }: Psp, refund: Refund): boolean {
-  const { refundLagMs } = plan.faults
-  return refundLagMs === 0 || now().getTime() - Date.parse(refund.horario.solicitacao) >= refundLagMs
+  return now().getTime() - Date.parse(refund.horario.solicitacao) >= plan.faults.refundLagMs
 }
 
 // An invented participant number.

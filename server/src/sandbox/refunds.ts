@@ -1,6 +1,7 @@
-import { centsFromDecimal } from '../base/money.ts'
-import { isRecord, problem, violation, type Answer, type Call } from './answer.ts'
-import type { Refund } from './book.ts'
+import { z } from 'zod'
+import { centsFromDecimal, decimalFromCents } from '../base/money.ts'
+import { bankAmount, isRecord, problem, readBody, refusal, violation, type Answer, type Call } from './answer.ts'
+import { NATUREZAS, type Refund } from './book.ts'
 import { isAmount, isText } from './charge-body.ts'
 import { isShown, notifyWhenDurable, record, showRefund, transferId, type Psp } from './psp.ts'
 
@@ -48,6 +49,41 @@ export function requestRefund(psp: Psp, call: Call): Answer {
   const seq = record(psp, { kind: 'refund', endToEndId, refund, owed: pix.owed })
   psp.refunding.add({ pix, refund })
   return { status: 201, body: refund, seq }
+}
+
+// MED: the receiver's bank freezes the money, and has eleven days to return it.
+const FREEZE_SECONDS_MAX = 11 * 86_400
+
+const returnOrder = z.strictObject({
+  endToEndId: z.string(),
+  nature: z.enum(NATUREZAS).default('MED_FRAUDE'),
+  amountCents: bankAmount.optional(),
+  freezeSeconds: z.int().min(0).max(FREEZE_SECONDS_MAX).default(0),
+})
+
+// POST /bank/reversal: the bank returns a Pix that it had credited, by itself. What is frozen before counts as
+// returned, so the receiver cannot refund it, and is told of the return alone.
+export function reverse(psp: Psp, call: Call): Answer {
+  const order = readBody(returnOrder, call.body)
+  if (typeof order === 'string') return refusal(400, order)
+  const pix = psp.book.pixById.get(order.endToEndId)
+  if (!pix) return refusal(404, 'No Pix has this endToEndId')
+  const leftCents = pix.amountCents - pix.refunds.reduce((sum, refund) => sum + centsFromDecimal(refund.valor), 0)
+  const amountCents = order.amountCents ?? leftCents
+  if (amountCents < 1 || amountCents > leftCents) return refusal(409, `${leftCents} cents are left to return`)
+  const at = new Date(psp.now().getTime() + order.freezeSeconds * 1000)
+  const rtrId = transferId('D', at)
+  const refund: Refund = {
+    id: rtrId,
+    rtrId,
+    valor: decimalFromCents(amountCents),
+    natureza: order.nature,
+    horario: { solicitacao: at.toISOString() },
+    status: 'EM_PROCESSAMENTO',
+  }
+  const seq = record(psp, { kind: 'refund', endToEndId: order.endToEndId, refund, owed: pix.owed })
+  psp.refunding.add({ pix, refund })
+  return { status: 201, body: { refund }, seq }
 }
 
 // GET /pix/{e2eid}/devolucao/{id}

@@ -4,7 +4,7 @@ import { createCharge, listCharges, readCharge, reviseCharge } from './charges.t
 import { issueToken } from './oauth.ts'
 import { importHistory, listPix, readPix } from './payments.ts'
 import type { Psp } from './psp.ts'
-import { readRefund, requestRefund } from './refunds.ts'
+import { readRefund, requestRefund, reverse } from './refunds.ts'
 import { deleteWebhook, readWebhook, setWebhook } from './webhooks.ts'
 
 // Only `pix` needs a token, and faults apply to it alone.
@@ -32,6 +32,7 @@ export const ROUTES: Route[] = [
   route('pix', 'GET /webhook/:chave', readWebhook),
   route('pix', 'DELETE /webhook/:chave', deleteWebhook),
   route('bank', 'POST /bank/pay', pay),
+  route('bank', 'POST /bank/reversal', reverse),
   route('bank', 'POST /bank/history', importHistory),
   route('bank', 'GET /bank/payments', listPayments),
   route('bank', 'GET /bank/stats', readStats),

@@ -1,9 +1,9 @@
 import { isoTime, jsonText } from '../../db/sql-values.ts'
-import { MADE_BEFORE } from '../refunds/refund-states.ts'
+import { IS_REVERSAL, MADE_BEFORE } from '../refunds/refund-states.ts'
 import { DEPOSIT_PAID } from '../webhooks/deposit-event-kinds.ts'
 import type { FieldsInSql } from '../webhooks/event-fields.ts'
 import { PAYOUT_PAID, PAYOUT_REJECTED } from '../webhooks/payout-event-kinds.ts'
-import { DEPOSIT_REFUNDED } from '../webhooks/refund-event-kinds.ts'
+import { DEPOSIT_REFUNDED, DEPOSIT_REVERSED } from '../webhooks/refund-event-kinds.ts'
 import { check, hex, NOW, type Checks, type Rules } from './rules.ts'
 
 // The id in the body, which receivers get as webhook-id.
@@ -64,27 +64,34 @@ const REFUND_SUBJECT = `
   )), 'hex'), 32)::uuid`
 
 // Each event counts the refunds of its charge up to its own; the ledger has their order.
-const refundEvent = `
-  with r as (
+function refundEvent<Facts>(
+  kind: 'DEPOSIT_REFUNDED' | 'DEPOSIT_REVERSED',
+  isOfKind: string,
+  fields: FieldsInSql<Facts>,
+): string {
+  return `(
+  with done as (
     select r.*, ${REFUND_SUBJECT} as subject from refunds r where r.status = 'DONE' and r.charge_id is not null
   ), s as (
     select r.id, t.kind, sum(case when t.kind = 'refund_undone' then -r.amount_cents else r.amount_cents end)
       over (partition by r.charge_id order by t.id) as cents
-    from r join transfers t on t.refund_id = r.id and t.kind in ('refund_paid', 'refund_seen', 'refund_undone')
+    from done r join transfers t on t.refund_id = r.id and t.kind in ('refund_paid', 'refund_seen', 'refund_undone')
   )
   ${check({
     subject: `coalesce('refund ' || ${hex('r.id')}, 'event ' || ${nameOf('e.subject_id')})`,
-    from: `r
+    from: `(select * from done r where ${isOfKind}) r
   join payments p on p.id = r.payment_id
   join charges c on c.id = r.charge_id
+  left join exceptions x on x.refund_id = r.id and x.kind = 'foreign_refund'
   left join s on s.id = r.id and s.kind <> 'refund_undone'
-  full join (select * from events where kind = 'DEPOSIT_REFUNDED') e on e.subject_id = r.subject`,
+  full join (select * from events where kind = '${kind}') e on e.subject_id = r.subject`,
     exists: {
       'is DONE, and has no event': 'e.id is not null',
-      'has an event, and is not a refund of a deposit that is done': 'r.id is not null',
+      'has an event, and is not such a refund of a deposit that is done': 'r.id is not null',
     },
-    rules: told({ subject: 'r.subject', at: 'r.ended_at', fields: DEPOSIT_REFUNDED }),
-  })}`
+    rules: told({ subject: 'r.subject', at: 'r.ended_at', fields }),
+  })})`
+}
 
 function payoutEvent<Facts>(status: 'PAID' | 'REJECTED', fields: FieldsInSql<Facts>): string {
   return check({
@@ -141,7 +148,8 @@ const delivery = `
 
 export const EVENT_CHECKS: Checks = {
   deposit_event: depositEvent,
-  refund_event: refundEvent,
+  refund_event: `${refundEvent('DEPOSIT_REFUNDED', `not ${IS_REVERSAL}`, DEPOSIT_REFUNDED)}
+    union all ${refundEvent('DEPOSIT_REVERSED', IS_REVERSAL, DEPOSIT_REVERSED)}`,
   payout_event: `${payoutEvent('PAID', PAYOUT_PAID)} union all ${payoutEvent('REJECTED', PAYOUT_REJECTED)}`,
   delivery,
 }

@@ -1,3 +1,4 @@
+import { CREDITS, DEBITS } from '../ledger/account-statement.ts'
 import { broken, check, hex, SKEW, type Checks } from './rules.ts'
 
 // Every transfer that payments, refunds, exceptions and payouts require, with all its columns. A new kind of transfer
@@ -39,7 +40,7 @@ const WANTED = `
   where v.is_wanted
   union all
   select v.kind, v.debit, v.credit, v.amount_cents, x.payment_id, v.charge_id,
-    x.refund_id, x.id, null, x.resolved_at, x.resolved_at, coalesce(x.account_id, case when v.charge_id is not null then c.account_id end)
+    x.refund_id, case when v.kind <> 'reversal_owed' then x.id end, null, x.resolved_at, x.resolved_at, coalesce(x.account_id, case when v.charge_id is not null then c.account_id end)
   from exceptions x
   join payments p on p.id = x.payment_id
   left join refunds f on f.id = x.refund_id
@@ -47,12 +48,16 @@ const WANTED = `
   cross join lateral (
     -- The statement of an account names no charge of another account.
     select x.kind = 'foreign_refund' as is_loss, coalesce(f.amount_cents, p.amount_cents) as amount_cents,
-      case when x.account_id is null or x.account_id = c.account_id then p.charge_id end as charge_id
+      case when x.account_id is null or x.account_id = c.account_id then p.charge_id end as charge_id,
+      coalesce(f.amount_cents - x.owed_cents, f.amount_cents) as charged_cents,
+      f.nature is not null and f.charge_id is not null as is_reversal
   ) o
   cross join lateral (values
     ('exception_credited', x.resolution = 'credit', 'suspense', 'balance ' || x.account_id, o.amount_cents, o.charge_id),
     ('exception_written_off', x.resolution = 'write_off' and not o.is_loss, 'suspense', 'written_off', o.amount_cents, o.charge_id),
-    ('refund_charged', x.resolution = 'charge_account', 'balance ' || x.account_id, 'missing', o.amount_cents, o.charge_id),
+    (case when o.is_reversal then 'reversal_charged' else 'refund_charged' end, x.resolution = 'charge_account' and o.charged_cents > 0,
+      'balance ' || x.account_id, 'missing', o.charged_cents, o.charge_id),
+    ('reversal_owed', x.owed_cents is not null, 'owed ' || x.account_id, 'missing', x.owed_cents, o.charge_id),
     ('refund_written_off', x.resolution = 'write_off' and o.is_loss, 'written_off', 'missing', o.amount_cents, o.charge_id),
     ('matched_deposit', x.resolution = 'match', 'suspense', 'balance ' || c.account_id, p.amount_cents - c.fee_cents, p.charge_id),
     ('matched_fee', x.resolution = 'match' and c.fee_cents > 0, 'suspense', 'fees', c.fee_cents, p.charge_id)
@@ -68,10 +73,11 @@ const WANTED = `
   ) v (kind, is_wanted, debit, credit, at)
   where v.is_wanted`
 
-// An index keeps the names unique.
+// An index keeps the names unique. What pays a debt follows from the balances, see `debt`.
 const POSTED = `
   select t.*, coalesce(d.name, 'nowhere') as debit, coalesce(c.name, 'nowhere') as credit
-  from transfers t left join books d on d.id = t.debit_id left join books c on c.id = t.credit_id`
+  from transfers t left join books d on d.id = t.debit_id left join books c on c.id = t.credit_id
+  where t.kind <> 'debt_paid'`
 
 const transferRules = broken({
   'the debited account': ['t.debit', 'w.debit'],
@@ -123,7 +129,7 @@ const chain = `
   select 'transfer ' || id as subject,
     case when after <> running then format('ledger account %s holds %s after it, should be %s', account, after, running)
       when is_late then format('stands in ledger account %s behind one that was recorded later', account)
-      else format('ledger account %s (%s) holds %s after it, and may not be below zero', account, kind, after) end as text
+      else format('ledger account %s (%s) holds %s after it, which it may not', account, kind, after) end as text
   from (
     select s.id, s.account, s.after, l.kind, sum(s.amount) over history as running,
       l.kind = 'balance' and z.account_id is null and s.recorded_at < max(s.recorded_at) over history - ${SKEW} as is_late
@@ -136,7 +142,8 @@ const chain = `
     left join (select distinct account_id from audit_log where action = 'history.seeded') z on z.account_id = l.account_id
     window history as (partition by s.account order by s.id)
   ) lines
-  where after <> running or is_late or (after < 0 and kind not in ('cash', 'missing', 'written_off'))`
+  where after <> running or is_late or (after < 0 and kind not in ('cash', 'missing', 'written_off', 'owed'))
+    or (after > 0 and kind = 'owed')`
 
 // An index allows one of each kind for each account and provider. The transfers of one that is gone are named.
 const ledgerAccount = `
@@ -148,7 +155,7 @@ const ledgerAccount = `
   left join (select distinct provider from payments) p on p.provider = l.provider`,
     exists: { 'has no row of balances': 'b.ledger_account_id is not null' },
     rules: {
-      may_be_negative: ['b.may_be_negative', `l.kind in ('cash', 'missing', 'written_off')`],
+      may_be_negative: ['b.may_be_negative', `l.kind in ('cash', 'missing', 'written_off', 'owed')`],
       provider: ['l.provider', `case when l.kind = 'cash' then p.provider end`],
     },
   })}
@@ -191,4 +198,36 @@ const total = `
   -- The first payout makes the accounts of payouts.
   where coalesce(held.cents, case when w.kind in ('reserved', 'paid_out') then 0 end) is distinct from w.cents`
 
-export const LEDGER_CHECKS: Checks = { transfer, balance, chain, ledger_account: ledgerAccount, total }
+// What a balance gets pays a debt first, so nobody has both. A reversal takes all that there is before it makes a debt.
+// A constraint keeps each debt_paid from leaving both.
+const debt = `
+  select 'account ' || o.account_id as subject, format('owes %s cents and has a balance of %s', -w.cents, h.cents) as text
+  from ledger_accounts o
+  join ledger_accounts l on l.kind = 'balance' and l.account_id = o.account_id
+  cross join lateral (select credits_cents - debits_cents as cents from ledger_balances where ledger_account_id = o.id) w
+  cross join lateral (select credits_cents - debits_cents as cents from ledger_balances where ledger_account_id = l.id) h
+  where o.kind = 'owed' and w.cents < 0 and h.cents > 0
+  union all
+  ${check({
+    subject: `'transfer ' || t.id`,
+    prefix: `t.kind || ': '`,
+    from: `(select * from transfers where kind in ('reversal_owed', 'debt_paid')) t
+  left join ledger_accounts d on d.id = t.debit_id
+  left join ledger_accounts c on c.id = t.credit_id
+  left join ledger_accounts l on l.kind = 'balance' and l.account_id = t.account_id
+  left join lateral (
+    select cents from (
+      (select id, debit_after_cents as cents from transfers where debit_id = l.id and ${DEBITS} and id < t.id order by id desc limit 1)
+      union all
+      (select id, credit_after_cents from transfers where credit_id = l.id and ${CREDITS} and id < t.id order by id desc limit 1)
+    ) sides order by id desc limit 1
+  ) before on t.kind = 'reversal_owed'`,
+    rules: {
+      'does not pay what this account owes, from its balance': `
+        t.kind <> 'debt_paid' or ((d.kind, c.kind) = ('balance', 'owed') and d.account_id = t.account_id and c.account_id = t.account_id)`,
+      'was booked at another time than it happened': 't.occurred_at = t.recorded_at',
+      'made a debt although there was a balance': 'coalesce(before.cents, 0) = 0',
+    },
+  })}`
+
+export const LEDGER_CHECKS: Checks = { transfer, balance, chain, debt, ledger_account: ledgerAccount, total }

@@ -58,6 +58,7 @@ const refund = check({
       (r.sent_at >= r.created_at - ${SKEW} and r.sent_at <= coalesce(r.ended_at, r.sent_at) + ${SKEW}) or r.sent_at is null`,
     'was made without us, and is no exception': `r.source <> 'provider' or r.exception_id is not null or f.id is not null`,
     fee_returned_cents: ['r.fee_returned_cents', 'coalesce(s.fee, 0)'],
+    'was asked for here and was made for a reason of the bank': `r.source = 'provider' or r.nature is null`,
   },
 })
 
@@ -133,6 +134,7 @@ const exception = check({
     'was matched, and its payment is not credited': `x.resolution is distinct from 'match' or p.credited or x.payment_id is null`,
     'was borne by an account that was never credited with the payment': `
       x.resolution is distinct from 'charge_account' or x.account_id = case when p.credited then c.account_id else o.account_id end`,
+    'left more to be owed than the refund': `x.owed_cents is null or x.owed_cents <= f.amount_cents`,
     'the refund of it': [
       'r.status',
       `case when x.resolution = 'refund' then case when x.resolved_at is null then 'PROCESSING' else 'DONE' end end`,

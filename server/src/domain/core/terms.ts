@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { Fault } from '../../base/fault.ts'
 import { MAX_CENTS, type Cents } from '../../base/money.ts'
 
-/** Fees and limits of deposits. An account may override them; a charge keeps those of the moment it was opened. */
+/** What an account may override. A charge keeps its fee and limits of the moment it was opened. */
 export type Terms = {
   feeBps: number
   feeFixedCents: Cents
@@ -11,6 +11,8 @@ export type Terms = {
   feeBearer: 'account' | 'payer'
   valueMinCents: Cents
   valueMaxCents: Cents
+  /** Who bears what the bank returns of a credited payment: the balance at once, or as an operator decides. */
+  reversalPolicy: 'charge' | 'operator'
 }
 
 /** Null: the deployment's default. */
@@ -30,6 +32,12 @@ export const TERMS: { [Name in keyof Terms]: Term<Terms[Name]> } = {
   feeBearer: { words: 'who bears the fee: account or payer', choices: ['account', 'payer'], default: 'account' },
   valueMinCents: { words: 'minimum deposit', min: 1, max: MAX_CENTS, default: 1 },
   valueMaxCents: { words: 'maximum deposit', min: 1, max: MAX_CENTS, default: MAX_CENTS },
+  reversalPolicy: {
+    words:
+      'what the bank returned without a request: charge takes it from the balance, operator leaves the decision to you',
+    choices: ['charge', 'operator'],
+    default: 'charge',
+  },
 }
 
 export const TERM_NAMES = Object.keys(TERMS) as (keyof Terms)[]

@@ -4,7 +4,7 @@ import { unnestOf, valuesOf, type Columns } from '../../db/insert-rows.ts'
 import { prepared } from '../../db/prepared.ts'
 import { hexId } from '../../db/sql-values.ts'
 import type { Tx } from '../../db/tx.ts'
-import { makeLedgerAccounts, makeTally, POST_LINES } from '../ledger/ledger.ts'
+import { makeLedgerAccounts, makeTally, OWING, payDebts, POST_LINES } from '../ledger/ledger.ts'
 import type { ReceivedPayment } from '../ports/provider.ts'
 import { DEPOSIT_PAID, type HeldReason } from '../webhooks/deposit-event-kinds.ts'
 import { dataOf } from '../webhooks/event-fields.ts'
@@ -161,15 +161,15 @@ const BOOK = prepared(`
   select array(select payment_id from dropped) as dropped, array(select provider from lacking) as lacking,
     array(select ${hexId('charge_id')} from reclaimed) as taken,
     (select count(*) from completed) + (select count(*) from made) as completed, (select count(*) from told) as told,
-    (select count(*) from posted) as posted,
+    (select count(*) from posted) as posted, ${OWING} as owing,
     array(
       select distinct ${hexId('x.id')} from kept n join exceptions x on x.charge_id = n.charge_id and x.resolution is null
     ) as unnamed`)
 
 /**
  * `dropped` are ids of payments. `lacking` are providers without ledger accounts. `taken` are ids of charges that were
- * paid late and have the row of their order. `unnamed` are ids of
- * open exceptions of charges that their provider called paid before it named a Pix.
+ * paid late and have the row of their order. `owing` are accounts that were credited and owe something. `unnamed` are
+ * ids of open exceptions of charges that their provider called paid before it named a Pix.
  */
 type Booked = {
   dropped: string[]
@@ -178,6 +178,7 @@ type Booked = {
   completed: number
   told: number
   posted: number
+  owing: string[]
   unnamed: string[]
 }
 
@@ -221,6 +222,7 @@ function completing(settlements: Settlement[]): LockedCharge[] {
 
 async function finish(tx: Tx, now: Date, booked: Booked, kept: Settlement[]): Promise<Settlement[]> {
   requireBooked(booked, kept)
+  await payDebts(tx, now, booked.owing)
   await markOrderPaid(
     tx,
     now,

@@ -31,13 +31,13 @@ export const NAMED_CHARGE = `coalesce(p.charge_id, case when p.txid ~* '^[0-9a-f
 // The states of an exception, in the order of its life; settle() opens those of payments. Every caller holds the
 // exception's lock and has read its state.
 
-/** foreign_refund: made without us. undone_refund: taken back after it was DONE. False when it is open already. */
+/** foreign_refund: made without us. undone_refund: taken back after it was DONE. Undefined when it is open already. */
 export async function openRefundException(
   tx: Tx,
   now: Date,
   kind: 'foreign_refund' | 'undone_refund',
   refund: { id: string; paymentId: string; providerRefundId: string; amountCents: Cents },
-): Promise<boolean> {
+): Promise<string | undefined> {
   const { id: refundId, paymentId, providerRefundId, amountCents } = refund
   const id = newHexId(now)
   const opened = await tx.run(
@@ -45,7 +45,7 @@ export async function openRefundException(
      on conflict (refund_id, kind) where refund_id is not null do nothing`,
     [id, paymentId, refundId, kind, now],
   )
-  if (opened === 0) return false
+  if (opened === 0) return undefined
   await writeAudit(tx, now, SYSTEM, {
     action: 'exception.opened',
     subject: `exception ${id}`,
@@ -54,7 +54,7 @@ export async function openRefundException(
     details: { kind, refundId, providerRefundId, ...(kind === 'undone_refund' && { amountCents }) },
     rows: [['exception', id]],
   })
-  return true
+  return id
 }
 
 /** The provider calls the charge paid and names no Pix. Undefined if it is not PENDING, or a Pix of it is booked. */
@@ -106,11 +106,13 @@ export type Decided = {
   reason: string
   /** Null while a refund is PROCESSING. */
   resolvedAt: Date | null
+  /** What the balance lacked, of a charge_account. */
+  owedCents?: Cents
   details: object
 }
 
 export async function markDecided(tx: Tx, now: Date, decided: Decided): Promise<void> {
-  const { exceptionId, how, accountId, actor, reason, resolvedAt, details } = decided
+  const { exceptionId, how, accountId, actor, reason, resolvedAt, owedCents = 0, details } = decided
   const moved = await tx.run(
     `update exceptions set
        resolution = $2,
@@ -118,9 +120,10 @@ export async function markDecided(tx: Tx, now: Date, decided: Decided): Promise<
        resolved_by_kind = $4,
        resolved_by = $5,
        reason = $6,
-       resolved_at = $7
+       resolved_at = $7,
+       owed_cents = nullif($8::bigint, 0)
      where id = $1 and resolution is null`,
-    [exceptionId, how, accountId, actor.kind, actor.name, reason, resolvedAt],
+    [exceptionId, how, accountId, actor.kind, actor.name, reason, resolvedAt, owedCents],
   )
   if (moved !== 1) throw new Error(`Exception ${exceptionId} was decided twice`)
   await writeAudit(tx, now, actor, {

@@ -4,6 +4,7 @@ import type { SharedRead } from '../../db/shared-reads.ts'
 import { query } from '../../db/tx.ts'
 import { cursorNumber, page } from '../core/cursor.ts'
 import type { Core } from '../core/core.ts'
+import type { Nature } from '../ports/provider.ts'
 import { FEE, HAS_LINE, IS_FEE_BEHIND, IS_NET, type LineKindName } from './line-kinds.ts'
 
 export type Balance = {
@@ -12,10 +13,12 @@ export type Balance = {
   availableCents: Cents
   /** For payouts that are REQUESTED. */
   reservedCents: Cents
+  /** What the account owes for reversals. */
+  owedCents: Cents
 }
 
 /** In SQL, what the ledger accounts of these kinds hold for an account. */
-export function heldFor(account: string, ...kinds: ('balance' | 'reserved')[]): string {
+export function heldFor(account: string, ...kinds: ('balance' | 'reserved' | 'owed')[]): string {
   const named = kinds.map((kind) => `'${kind}'`).join(', ')
   return `(
     select coalesce(sum(b.credits_cents - b.debits_cents), 0)::bigint
@@ -26,13 +29,14 @@ export function heldFor(account: string, ...kinds: ('balance' | 'reserved')[]): 
 
 const BALANCES: SharedRead<Balance & { accountId: string }> = {
   sql: `
-    select account_id as "accountId", sum(cents)::bigint as "balanceCents",
+    select account_id as "accountId", sum(cents) filter (where kind <> 'owed')::bigint as "balanceCents",
       sum(cents) filter (where kind = 'balance')::bigint as "availableCents",
-      coalesce(sum(cents) filter (where kind = 'reserved'), 0)::bigint as "reservedCents"
+      coalesce(sum(cents) filter (where kind = 'reserved'), 0)::bigint as "reservedCents",
+      coalesce(-sum(cents) filter (where kind = 'owed'), 0)::bigint as "owedCents"
     from (
       select l.account_id, l.kind, b.credits_cents - b.debits_cents as cents
       from ledger_accounts l join ledger_balances b on b.ledger_account_id = l.id
-      where l.kind in ('balance', 'reserved') and l.account_id = any($1)
+      where l.kind in ('balance', 'reserved', 'owed') and l.account_id = any($1)
     ) held
     group by account_id`,
   keyOf: ({ accountId }) => accountId,
@@ -53,6 +57,7 @@ export type StatementLine = {
   chargeId: string | null
   paymentLinkId: string | null
   refundId: string | null
+  nature: Nature | null
   payoutId: string | null
   /** As it is now. */
   payout: { status: 'REQUESTED' | 'PAID' | 'REJECTED'; reference: string | null; paidAt: string | null } | null
@@ -205,6 +210,7 @@ function linesSql(direction: 'asc' | 'desc', { read, where } = { read: '$4', whe
       ${hexId('l.charge_id')} as "chargeId",
       c.payment_link_id as "paymentLinkId",
       ${hexId('l.refund_id')} as "refundId",
+      r.nature,
       ${hexId('l.payout_id')} as "payoutId",
       case when o.id is not null then json_build_object(
         'status', o.status, 'reference', o.reference, 'paidAt', o.paid_at::text

@@ -5,14 +5,15 @@ import type { Tx } from '../../db/tx.ts'
 
 /**
  * The kinds of ledger account. cash: what a provider holds for us. balance: what is available to an account holder.
- * reserved: what an account holder asked to be paid out. fees: what we earned. suspense: what arrived and has no owner
+ * reserved: what an account holder asked to be paid out. owed: what an account holder owes for reversals, below zero.
+ * fees: what we earned. suspense: what arrived and has no owner
  * yet. refunding: what is on its way back to payers. paid_out: what the operator paid to account holders. missing: what
  * left a provider without us, until it is decided who bears it. written_off: what the operator kept or lost by
  * decision. It may be negative, because a loss that happened must be bookable.
  */
 export type LedgerKey =
   | { kind: 'cash'; provider: string }
-  | { kind: 'balance' | 'reserved'; accountId: string }
+  | { kind: 'balance' | 'reserved' | 'owed'; accountId: string }
   | { kind: 'fees' | 'suspense' | 'refunding' | 'paid_out' | 'missing' | 'written_off' }
 
 /** In the order in which they occur, with the debited and the credited side. */
@@ -30,6 +31,9 @@ export type TransferKind =
   | 'exception_credited' // suspense → balance
   | 'exception_written_off' // suspense → written_off
   | 'refund_charged' // balance → missing
+  | 'reversal_charged' // balance → missing
+  | 'reversal_owed' // owed → missing
+  | 'debt_paid' // balance → owed
   | 'refund_written_off' // written_off → missing
   | 'matched_deposit' // suspense → balance
   | 'matched_fee' // suspense → fees
@@ -47,7 +51,7 @@ export type Movement = {
 
 /** All ids are UUIDs. */
 export type Transfer = Movement &
-  (OfPayment | OfPayout) & {
+  (OfPayment | OfPayout | { kind: 'debt_paid' }) & {
     occurredAt: Date
     /** Now, unless it is recorded later than it was booked. */
     recordedAt?: Date
@@ -116,6 +120,12 @@ export const POST_LINES = `
     returning id
   )`
 
+/** In SQL, of the CTEs of POST_LINES: the accounts whose balance got something and who owe something. */
+export const OWING = `array(
+  select l.account_id from sums s join moved m using (id) join ledger_accounts l using (id)
+  where s.credits > 0 and l.kind = 'balance' and has_debt_to_pay(m.id, m.cents + s.credits - s.debits)
+)`
+
 type Line = Pick<Transfer, 'kind' | 'amountCents' | 'occurredAt'> &
   Partial<OfPayment & OfPayout> & {
     debitId: number
@@ -144,9 +154,12 @@ const LINE_COLUMNS: Columns<Line> = {
 const POST_TRANSFERS = `
   with lines as (
     select n.*, ${transferAccount('n')} as account_id from ${unnestOf(LINE_COLUMNS)}
-  ), ${POST_LINES} select from posted`
+  ), ${POST_LINES} select (select count(*) from posted) as posted, ${OWING} as owing`
 
-/** Posts transfers and moves the balances with them. The order of the list is the order of history. */
+/**
+ * Posts transfers and moves the balances with them. The order of the list is the order of history. What a balance gets
+ * pays first what its account owes.
+ */
 export async function postTransfers(tx: Tx, now: Date, transfers: Transfer[]): Promise<void> {
   if (transfers.length === 0) return
   const keys = transfers.flatMap(({ debit, credit }) => [debit, credit])
@@ -157,8 +170,33 @@ export async function postTransfers(tx: Tx, now: Date, transfers: Transfer[]): P
     const [debitNet, creditNet] = [tally(debitId, -transfer.amountCents), tally(creditId, transfer.amountCents)]
     return { ...transfer, debitId, creditId, debitNet, creditNet, recordedAt }
   })
-  const posted = await tx.run(POST_TRANSFERS, valuesOf(LINE_COLUMNS, lines))
+  const { posted, owing } = await tx.one<{ posted: number; owing: string[] }>(
+    POST_TRANSFERS,
+    valuesOf(LINE_COLUMNS, lines),
+  )
   if (posted !== lines.length) throw new Error('a ledger account has no balance')
+  await payDebts(tx, now, owing)
+}
+
+/**
+ * Takes from these balances what their accounts owe. The caller has moved them, so it holds their locks. That of what
+ * an account owes is only taken by who holds the lock of its balance.
+ */
+export async function payDebts(tx: Tx, now: Date, owing: string[]): Promise<void> {
+  if (owing.length === 0) return
+  const debts = owing.map((accountId) => ({
+    balance: { kind: 'balance', accountId } as const,
+    owed: { kind: 'owed', accountId } as const,
+  }))
+  const held = await holdBalances(
+    tx,
+    debts.flatMap(({ balance, owed }) => [balance, owed]),
+  )
+  const paid = debts.map(({ balance, owed }): Transfer => {
+    const amountCents = Math.min(held(balance), -held(owed))
+    return { kind: 'debt_paid', debit: balance, credit: owed, amountCents, occurredAt: now }
+  })
+  await postTransfers(tx, now, paid)
 }
 
 /**
@@ -205,12 +243,13 @@ export async function makeBalanceAccount(tx: Tx, accountId: string): Promise<voi
 const FIND_LEDGER_IDS = `
   select id, concat(kind, ' ', account_id, provider) as text from ledger_accounts
   where (kind = 'balance' and account_id = any($1)) or (kind = 'reserved' and account_id = any($2))
-    or (kind = 'cash' and provider = any($3)) or kind = any($4)`
+    or (kind = 'owed' and account_id = any($3)) or (kind = 'cash' and provider = any($4)) or kind = any($5)`
 
 async function ledgerIds(tx: Tx, keys: LedgerKey[]): Promise<(key: LedgerKey) => number> {
   const rows = await tx.rows<{ id: number; text: string }>(FIND_LEDGER_IDS, [
     keys.flatMap((key) => (key.kind === 'balance' ? key.accountId : [])),
     keys.flatMap((key) => (key.kind === 'reserved' ? key.accountId : [])),
+    keys.flatMap((key) => (key.kind === 'owed' ? key.accountId : [])),
     keys.flatMap((key) => (key.kind === 'cash' ? key.provider : [])),
     keys.flatMap((key) => ('accountId' in key || 'provider' in key ? [] : key.kind)),
   ])
@@ -239,7 +278,7 @@ async function insertLedgerAccount(tx: Tx, key: LedgerKey): Promise<number> {
        insert into ledger_accounts (kind, account_id, provider) values ($1, $2, $3)
        on conflict do nothing returning id
      )
-     insert into ledger_balances (ledger_account_id, may_be_negative) select id, $1 = 'cash' from made`,
+     insert into ledger_balances (ledger_account_id, may_be_negative) select id, $1 in ('cash', 'owed') from made`,
     params,
   )
   const { id } = await tx.one<{ id: number }>(

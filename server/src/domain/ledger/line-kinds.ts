@@ -57,6 +57,16 @@ export const LINE_KINDS = {
     means: 'a refund made at the payment provider and charged to you',
     mark: 'B',
   },
+  reversal_charged: {
+    titles: ['Pagamento devolvido pelo banco', 'Payment returned by the bank'],
+    means: 'a deposit that the bank returned to the payer without your request, such as after a report of fraud',
+    mark: 'V',
+  },
+  debt_paid: {
+    titles: ['Desconto do valor devido', 'Taken for what you owed'],
+    means: 'what the balance lacked when the bank returned a deposit, taken as soon as money came in',
+    mark: 'D',
+  },
   payout_reserved: { titles: ['Repasse', 'Payout'], means: 'set aside for a payout', mark: 'P' },
   payout_returned: {
     titles: ['Repasse recusado', 'Payout rejected'],

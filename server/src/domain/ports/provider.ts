@@ -119,7 +119,16 @@ export type ProviderRefund = {
   amountCents: Cents
   status: 'processing' | 'done' | 'failed'
   reason: string | null
+  /** Absent where the provider does not tell. */
+  nature?: Nature
 }
+
+/**
+ * Why money went back. fraud: the payer reported a fraud. operational: a mistake of the payer's bank. automatic: of a
+ * recurring payment. other: an ordinary refund, or a word that we do not know.
+ */
+export const NATURES = ['fraud', 'operational', 'automatic', 'other'] as const
+export type Nature = (typeof NATURES)[number]
 
 /** As it arrived, because signatures cover the bytes. Header names are in lower case. */
 export type NotificationRequest = { headers: Record<string, string | string[] | undefined>; body: Buffer }

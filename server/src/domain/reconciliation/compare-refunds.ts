@@ -4,6 +4,7 @@ import {
   ProviderError,
   WHOLE_REFUND,
   wholeRefundOf,
+  type Nature,
   type Provider,
   type ProviderRefund,
   type ReceivedPayment,
@@ -18,6 +19,8 @@ type OurRefund = {
   paymentId: string
   refundId: string
   amountCents: Cents
+  /** As the provider first told it; null of a refund that was asked for here. */
+  nature: Nature | null
   /** It was done, or undone, before the comparison began, so the provider must say the same. */
   isSettled: boolean
   /** Made without us, and no operator has decided yet who bears it. */
@@ -113,6 +116,15 @@ function compareRefund(
   const { amountCents, refundId, isSettled, isUndone, isChecked } = row
   const made = theirs?.status === 'failed' ? undefined : theirs
   if (made && made.amountCents !== amountCents) return [otherAmount(payment, row, made.amountCents)]
+  // The account was told of the first one, and it moves no money.
+  if (made?.nature && row.nature && made.nature !== row.nature)
+    return [
+      differ(
+        payment,
+        'refund_other_nature',
+        `${provider} says that refund ${refundId} is of nature ${made.nature}, our books ${row.nature}`,
+      ),
+    ]
   if (isSettled && isUndone) {
     const text = `${provider} gave back ${amountCents} cents again (refund ${refundId}), which our books have as undone`
     return made?.status === 'done' || isChecked ? [differ(payment, 'refund_not_in_books', text)] : []
@@ -191,7 +203,7 @@ function otherAmount(payment: ReceivedPayment, row: OurRefund, amountCents: Cent
 async function readRefunds(core: Core, booked: Booked[], startedAt: Date): Promise<Map<string, OurRefund[]>> {
   const rows = await query<OurRefund>(
     core.pool,
-    `select r.payment_id as "paymentId", r.provider_refund_id as "refundId", r.amount_cents as "amountCents",
+    `select r.payment_id as "paymentId", r.provider_refund_id as "refundId", r.amount_cents as "amountCents", r.nature,
        r.status = 'DONE' and coalesce(u.opened_at, r.ended_at) <= $2 as "isSettled",
        exists (
          select from exceptions x where x.refund_id = r.id and x.kind = 'foreign_refund' and x.resolved_at is null

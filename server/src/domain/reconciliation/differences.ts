@@ -12,6 +12,7 @@ export type DifferenceKind =
   | 'refund_not_in_books'
   | 'refund_not_at_provider'
   | 'refund_other_amount'
+  | 'refund_other_nature'
   | 'unread'
 
 /** All are counted; the first MAX_NAMED are named. */

@@ -1,13 +1,24 @@
 import { columnsOf } from '../../db/insert-rows.ts'
 import { hexId } from '../../db/sql-values.ts'
 import { transact, type Tx } from '../../db/tx.ts'
+import { overridesColumn } from '../accounts/terms.ts'
 import { SYSTEM } from '../core/audit-log.ts'
 import type { Core } from '../core/core.ts'
+import { termsFor, type Terms, type TermsOverrides } from '../core/terms.ts'
 import { markDecided, openRefundException } from '../exceptions/exception-states.ts'
 import { tellReleased } from '../deposits/held-events.ts'
 import { holdBalances, type LedgerKey } from '../ledger/ledger.ts'
 import { WHOLE_REFUND, wholeRefundOf, type ProviderRefund, type ReceivedPayment } from '../ports/provider.ts'
-import { recordExternalRefund, UNDONE_JOINS, type ExternalRefund, type Refund } from './refund-states.ts'
+import { chargeAccount, type Borne } from './charge-account.ts'
+import { recordRefunded, recordReversed } from './refund-events.ts'
+import {
+  isReversal,
+  recordExternalRefund,
+  UNDONE_JOINS,
+  type ExternalRefund,
+  type Refund,
+  type Reversal,
+} from './refund-states.ts'
 
 export type Reporting = Pick<ReceivedPayment, 'provider' | 'endToEndId'> & { refunds: ProviderRefund[] }
 
@@ -21,9 +32,9 @@ type Report = Omit<ExternalRefund, 'exceptionId' | 'undoneExceptionId'> & {
 
 /**
  * Providers list the refunds of a payment. One of ours that ended there is checked now and not when it is due. One that
- * was made without us, by the bank or in its own interface, is booked once it is done. So is one of ours that FAILED
- * and was made after all: its reserved money was released, and cannot be taken again without asking. Reports may be
- * repeated.
+ * was made without us, by the bank or in its own interface, is booked once it is done. Of a credited payment it is a
+ * reversal, which the terms of the account may charge to it at once. So is booked one of ours that FAILED and was made
+ * after all: its reserved money was released, and cannot be taken again without asking. Reports may be repeated.
  *
  * A list that calls a DONE refund failed, or an undone one done, is not believed: the refund gets a check, and the
  * provider's answer about it alone is booked. See refund-checks.ts.
@@ -33,7 +44,9 @@ type Report = Omit<ExternalRefund, 'exceptionId' | 'undoneExceptionId'> & {
 export async function recordExternalRefunds(core: Core, payments: Reporting[]): Promise<void> {
   const reporting = payments.filter((payment) => payment.refunds.some((refund) => refund.status !== 'processing'))
   if (reporting.length === 0) return
-  const opened = await transact(core.pool, (tx) => recordReports(tx, core.now(), reporting))
+  const { terms } = core.settings
+  const opened = await transact(core.pool, (tx) => recordReports(tx, core.now(), reporting, terms))
+  core.wakeDeliveries()
   core.metrics.exceptionsOpened.inc({ kind: 'foreign_refund' }, opened)
 }
 
@@ -45,33 +58,77 @@ export function reportOf(payment: ReceivedPayment): Reporting {
 }
 
 /** Resolves to how many exceptions it opened. */
-async function recordReports(tx: Tx, now: Date, payments: Reporting[]): Promise<number> {
+async function recordReports(tx: Tx, now: Date, payments: Reporting[], terms: Terms): Promise<number> {
   const { reports, exceptions } = await lockReports(tx, payments)
   await makeDue(tx, now, reports)
   await enqueueRefundChecks(tx, now, reports)
   const foreign = foreignOf(reports)
   if (foreign.length === 0) return 0
-  const cash = foreign.map(({ provider }): LedgerKey => ({ kind: 'cash', provider }))
-  await holdBalances(tx, [...cash, { kind: 'missing' }, { kind: 'suspense' }])
+  await holdTouched(tx, foreign)
   let opened = 0
   for (const report of foreign) {
     const exceptionId = report.isWhole ? (exceptions.get(report.paymentId) ?? null) : null
     // An exception holds its payment's money once: a second refund of all of it is missing money.
     if (exceptionId !== null) exceptions.delete(report.paymentId)
-    if (await bookForeign(tx, now, { ...report, exceptionId, undoneExceptionId: null })) opened++
+    if (await bookForeign(tx, now, { ...report, exceptionId, undoneExceptionId: null }, terms)) opened++
   }
   return opened
 }
 
-/** True if an exception was opened for it. The caller holds the locks of the charge and of the exceptions. */
-export async function bookForeign(tx: Tx, now: Date, seen: ExternalRefund): Promise<boolean> {
+/**
+ * True if an exception was opened for it, also one that is resolved at once because the account is charged. The caller
+ * holds the locks of the charge and of the exceptions. `terms` are those of the deployment.
+ */
+export async function bookForeign(tx: Tx, now: Date, seen: ExternalRefund, terms: Terms): Promise<boolean> {
+  await holdTouched(tx, [seen])
   const refund = await recordExternalRefund(tx, now, seen)
   if (!refund) return false
-  if (seen.exceptionId === null) return openRefundException(tx, now, 'foreign_refund', refund)
-  // Money from suspense that is back with its payer leaves nothing to decide.
-  await resolveRefunded(tx, now, seen.exceptionId, refund)
-  await tellReleased(tx, now, seen.exceptionId)
-  return false
+  let borne: Borne | undefined
+  if (seen.exceptionId === null) {
+    const exceptionId = await openRefundException(tx, now, 'foreign_refund', refund)
+    if (exceptionId === undefined) throw new Error(`Refund ${refund.id} is an exception already`)
+    if (isReversal(refund)) borne = await chargeByTerms(tx, now, refund, exceptionId, terms)
+  } else {
+    // Money from suspense that is back with its payer leaves nothing to decide.
+    await resolveRefunded(tx, now, seen.exceptionId, refund)
+    await tellReleased(tx, now, seen.exceptionId)
+    borne = { chargedCents: 0, owedCents: 0 }
+  }
+  if (isReversal(refund)) await recordReversed(tx, now, refund, borne)
+  else await recordRefunded(tx, now, refund)
+  return seen.exceptionId === null
+}
+
+const CHARGED_BY_TERMS = 'the bank returned the payment, and the terms of the account charge it for that'
+
+/** Undefined if the terms leave it to an operator. */
+async function chargeByTerms(
+  tx: Tx,
+  now: Date,
+  refund: Reversal,
+  exceptionId: string,
+  terms: Terms,
+): Promise<Borne | undefined> {
+  const { id: refundId, chargeId } = refund
+  const { accountId, overrides } = await tx.one<{ accountId: string; overrides: TermsOverrides }>(
+    `select a.id as "accountId", ${overridesColumn('a')} as overrides
+     from charges c join accounts a on a.id = c.account_id where c.id = $1`,
+    [chargeId],
+  )
+  if (termsFor(terms, overrides).reversalPolicy === 'operator') return undefined
+  const decided = { exceptionId, actor: SYSTEM, reason: CHARGED_BY_TERMS }
+  return chargeAccount(tx, now, { ...refund, ...decided, accountId, refundId, isReversal: true })
+}
+
+/** All balances that these may move, so that they are locked in the one order. */
+async function holdTouched(tx: Tx, seen: Pick<ExternalRefund, 'provider' | 'chargeId'>[]): Promise<void> {
+  const cash = seen.map(({ provider }): LedgerKey => ({ kind: 'cash', provider }))
+  const accounts = await tx.rows<{ accountId: string }>(
+    'select distinct account_id as "accountId" from charges where id = any($1)',
+    [seen.flatMap(({ chargeId }) => chargeId ?? [])],
+  )
+  const balances = accounts.map(({ accountId }): LedgerKey => ({ kind: 'balance', accountId }))
+  await holdBalances(tx, [...cash, ...balances, { kind: 'missing' }, { kind: 'suspense' }])
 }
 
 /** In the order of locks of refund-states.ts. Exceptions are open ones, by payment. */
@@ -150,7 +207,7 @@ async function enqueueRefundChecks(tx: Tx, now: Date, reports: Report[]): Promis
  */
 function readReports(tx: Tx, payments: Reporting[]): Promise<Report[]> {
   const reported = payments.flatMap(({ provider, endToEndId, refunds }) =>
-    refunds.map((refund) => ({ provider, endToEndId, ...refund })),
+    refunds.map((refund) => ({ provider, endToEndId, nature: null, ...refund })),
   )
   return tx.rows(
     `select
@@ -160,20 +217,21 @@ function readReports(tx: Tx, payments: Reporting[]): Promise<Report[]> {
        n.refund_id as "providerRefundId",
        n.amount_cents as "amountCents",
        n.status,
+       n.nature,
        ${hexId('r.id')} as "refundId",
        r.status as "refundStatus",
        n.amount_cents = p.amount_cents as "isWhole"
-     from unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::text[])
-       as n (provider, end_to_end_id, refund_id, amount_cents, status)
+     from unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::text[], $6::text[])
+       as n (provider, end_to_end_id, refund_id, amount_cents, status, nature)
      join payments p on p.provider = n.provider and p.end_to_end_id = n.end_to_end_id
      left join refunds r on r.payment_id = p.id and r.provider_refund_id = n.refund_id and r.status <> 'FAILED'
      ${UNDONE_JOINS}
      where n.status <> 'processing' and again.id is null
        and (r.id is null or r.status = 'PROCESSING' or (n.status = 'failed') = (u.id is null))
-       and (n.refund_id <> $6 or r.id is not null or not (p.credited or exists (
+       and (n.refund_id <> $7 or r.id is not null or not (p.credited or exists (
          select from refunds o where o.payment_id = p.id and o.status <> 'FAILED'
        )))
      order by p.id, n.refund_id`,
-    [...columnsOf(reported, 'provider', 'endToEndId', 'refundId', 'amountCents', 'status'), WHOLE_REFUND],
+    [...columnsOf(reported, 'provider', 'endToEndId', 'refundId', 'amountCents', 'status', 'nature'), WHOLE_REFUND],
   )
 }

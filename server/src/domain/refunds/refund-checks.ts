@@ -3,6 +3,7 @@ import { hexId } from '../../db/sql-values.ts'
 import { query, transact, type Tx } from '../../db/tx.ts'
 import type { Context } from '../context.ts'
 import type { Core } from '../core/core.ts'
+import type { Terms } from '../core/terms.ts'
 import { retryAt } from '../deposits/checks/check-queue.ts'
 import { ProviderError, providerNamed } from '../ports/provider.ts'
 import { bookForeign } from './external-refunds.ts'
@@ -48,7 +49,7 @@ export async function answerRefundCheck(ctx: Context, check: ClaimedRefund): Pro
 
 async function bookAnswer(core: Core, check: ClaimedRefund, end: RefundEnd): Promise<void> {
   const { id: refundId, provider } = check.refund
-  const booked = await transact(core.pool, (tx) => applyAnswer(tx, core.now(), check, end))
+  const booked = await transact(core.pool, (tx) => applyAnswer(tx, core.now(), check, end, core.settings.terms))
   if (booked === 'foreign_refund' || booked === 'undone_refund') core.metrics.exceptionsOpened.inc({ kind: booked })
   if (booked === 'overtaken') return
   if (booked !== 'known') return core.wakeDeliveries()
@@ -57,16 +58,16 @@ async function bookAnswer(core: Core, check: ClaimedRefund, end: RefundEnd): Pro
 }
 
 /** 'known': our books say the same. 'refunded': before anybody decided. 'overtaken': the lease is over. */
-async function applyAnswer(tx: Tx, now: Date, check: ClaimedRefund, { status }: RefundEnd) {
-  const { paymentId, chargeId, provider, providerRefundId, amountCents, id } = check.refund
+async function applyAnswer(tx: Tx, now: Date, check: ClaimedRefund, { status }: RefundEnd, terms: Terms) {
+  const { paymentId, chargeId, provider, providerRefundId, amountCents, nature, id } = check.refund
   await tx.run('select from charges where id = $1 for no key update', [chargeId])
   const undone = await lockUndone(tx, check.refund)
   if (!(await endCheck(tx, check))) return 'overtaken'
   if ((status === 'failed') === (undone !== undefined)) return 'known'
   if (!undone) return (await undoRefund(tx, now, id)) ? 'undone_refund' : 'known'
   const exceptionId = undone.is_open ? undone.id : null
-  const seen = { paymentId, chargeId, provider, providerRefundId, amountCents }
-  const isOpened = await bookForeign(tx, now, { ...seen, exceptionId, undoneExceptionId: undone.id })
+  const seen = { paymentId, chargeId, provider, providerRefundId, amountCents, nature }
+  const isOpened = await bookForeign(tx, now, { ...seen, exceptionId, undoneExceptionId: undone.id }, terms)
   return isOpened ? 'foreign_refund' : 'refunded'
 }
 

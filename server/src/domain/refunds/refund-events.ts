@@ -3,7 +3,13 @@ import type { Tx } from '../../db/tx.ts'
 import { CHARGE_COLUMNS, type StoredCharge } from '../deposits/charge-reads.ts'
 import { dataOf } from '../webhooks/event-fields.ts'
 import { derivedSubject, insertEvents } from '../webhooks/events.ts'
-import { DEPOSIT_REFUNDED, REFUND_FAILED, type RefundFailure } from '../webhooks/refund-event-kinds.ts'
+import type { Nature } from '../ports/provider.ts'
+import {
+  DEPOSIT_REFUNDED,
+  DEPOSIT_REVERSED,
+  REFUND_FAILED,
+  type RefundFailure,
+} from '../webhooks/refund-event-kinds.ts'
 
 export type DoneRefund = {
   id: string // 32 hexadecimal digits
@@ -24,6 +30,21 @@ export async function recordRefunded(tx: Tx, now: Date, refund: DoneRefund): Pro
   const subjectId = refundSubject({ ...refund, chargeId })
   await insertEvents(tx, now, [
     { kind: 'DEPOSIT_REFUNDED', accountId: charge.accountId, subjectId, createdAt: now, data },
+  ])
+}
+
+/** As recordRefunded(), of a reversal. `borne` is undefined until an operator decides. */
+export async function recordReversed(
+  tx: Tx,
+  now: Date,
+  refund: DoneRefund & { chargeId: string; nature: Nature },
+  borne: { chargedCents: Cents; owedCents: Cents } | undefined,
+): Promise<void> {
+  const charge = await addRefunded(tx, refund.chargeId, refund.amountCents)
+  const data = dataOf(DEPOSIT_REVERSED, { charge, refund, borne, at: now })
+  const subjectId = refundSubject(refund)
+  await insertEvents(tx, now, [
+    { kind: 'DEPOSIT_REVERSED', accountId: charge.accountId, subjectId, createdAt: now, data },
   ])
 }
 

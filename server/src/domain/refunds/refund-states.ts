@@ -9,6 +9,7 @@ import type { Idempotency } from '../deposits/intents.ts'
 import { markRefunded, openRefundException, reopenException } from '../exceptions/exception-states.ts'
 import { tellReleased } from '../deposits/held-events.ts'
 import { postTransfers, requireBalance, type LedgerKey, type Movement } from '../ledger/ledger.ts'
+import type { Nature } from '../ports/provider.ts'
 import { recordRefunded, recordRefundFailed } from './refund-events.ts'
 
 export type RefundStatus = 'PROCESSING' | 'DONE' | 'FAILED'
@@ -32,6 +33,8 @@ export type Refund = {
   feeReturnedCents: Cents
   status: RefundStatus
   reason: string | null
+  /** Of one that the account did not ask for: why the provider made it. */
+  nature: Nature | null
   /** Why it failed, in the provider's words: for the operator. */
   failure: string | null
   requestedBy: Actor
@@ -54,6 +57,16 @@ export type Refund = {
 export function isInDoubt({ status, doubtedAt }: Pick<Refund, 'status' | 'doubtedAt'>): boolean {
   return status === 'PROCESSING' && doubtedAt !== null
 }
+
+/** The bank returned a credited payment, and the account did not ask for it. */
+export type Reversal = Refund & { nature: Nature; chargeId: string }
+
+export function isReversal(refund: Refund): refund is Reversal {
+  return refund.nature !== null && refund.chargeId !== null
+}
+
+/** In SQL, of refund r. */
+export const IS_REVERSAL = '(r.nature is not null and r.charge_id is not null)'
 
 export type EndedBy = { actor: Actor; reason: string }
 
@@ -213,21 +226,23 @@ export type ExternalRefund = {
   provider: string
   providerRefundId: string
   amountCents: Cents
+  /** As the provider tells; null if it does not. What it tells first is kept. */
+  nature: Nature | null
 }
 
 /**
  * The money has left the bank, so it leaves `cash` at once: from suspense if an exception held it, otherwise from
- * `missing` until an operator decides which account pays for it. Undefined if the refund is already recorded. The
- * caller holds the locks of the charge and the exception.
+ * `missing` until it is decided who pays for it. Undefined if the refund is already recorded. The caller holds the
+ * locks of the charge and the exception, and tells of it.
  */
 export async function recordExternalRefund(tx: Tx, now: Date, seen: ExternalRefund): Promise<Refund | undefined> {
   const id = await lostId(tx, seen.providerRefundId)
-  const refund = await insertRefund(tx, now, { ...seen, ...(id && { id }), source: 'provider', requestedBy: SYSTEM })
+  const row = { ...seen, nature: natureOf(seen), ...(id && { id }), source: 'provider', requestedBy: SYSTEM } as const
+  const refund = await insertRefund(tx, now, row)
   if (!refund) return undefined
   const { provider, amountCents, exceptionId } = refund
   const debit = { kind: exceptionId === null ? 'missing' : 'suspense' } as const
   await post(tx, now, refund, [{ kind: 'refund_seen', debit, credit: { kind: 'cash', provider }, amountCents }])
-  await recordRefunded(tx, now, refund)
   return refund
 }
 
@@ -240,7 +255,12 @@ type RefundInsert = {
   /** Ours, if it is left out. */
   providerRefundId?: string
 } & Partial<
-  Omit<NewRefund, 'source'> & { accountId: string | null; exceptionId: string | null; undoneExceptionId: string | null }
+  Omit<NewRefund, 'source'> & {
+    accountId: string | null
+    exceptionId: string | null
+    undoneExceptionId: string | null
+    nature: Nature | null
+  }
 >
 
 /** One made at the provider is DONE. Undefined when its idempotency key or its provider's id is taken. */
@@ -260,6 +280,7 @@ async function insertRefund(tx: Tx, now: Date, row: RefundInsert): Promise<Refun
     fee_returned_cents: row.feeReturnedCents ?? 0,
     status: isDone ? 'DONE' : 'PROCESSING',
     reason: row.reason,
+    nature: row.nature,
     requested_by_kind: row.requestedBy.kind,
     requested_by: row.requestedBy.name,
     idempotency_key: row.idempotency?.key,
@@ -275,6 +296,12 @@ async function insertRefund(tx: Tx, now: Date, row: RefundInsert): Promise<Refun
 
 // As newUuid7() makes them.
 const OUR_REFUND_ID = /^[0-9a-f]{12}7[0-9a-f]{3}[89ab][0-9a-f]{15}$/
+
+/** One of ours has our id and no nature, also if it FAILED, is not in a restored backup, or is made again. */
+function natureOf({ nature, providerRefundId }: ExternalRefund): Nature | null {
+  const isAskedFor = OUR_REFUND_ID.test(providerRefundId) && (nature === null || nature === 'other')
+  return isAskedFor ? null : (nature ?? 'other')
+}
 
 /** A refund that we asked for, and that is not in a restored backup, keeps the id that we gave it. */
 async function lostId(tx: Tx, providerRefundId: string): Promise<string | undefined> {
@@ -329,6 +356,7 @@ export const REFUND_COLUMNS = `
   r.fee_returned_cents as "feeReturnedCents",
   r.status,
   r.reason,
+  r.nature,
   r.failure,
   json_build_object('kind', r.requested_by_kind, 'name', r.requested_by) as "requestedBy",
   r.created_at as "createdAt",

@@ -19,10 +19,11 @@ import { cancelDeposit } from '../deposits/query-deposit.ts'
 import { tellReleased } from '../deposits/held-events.ts'
 import { findPaid, lockForPayments, transactOrders } from '../deposits/order-locks.ts'
 import { completeFromSuspense } from '../deposits/settle.ts'
-import { postTransfers, requireBalance, type LedgerKey, type Movement, type Transfer } from '../ledger/ledger.ts'
+import { postTransfers, type LedgerKey, type Movement, type Transfer } from '../ledger/ledger.ts'
 import { providerNamed } from '../ports/provider.ts'
+import { chargeAccount } from './charge-account.ts'
 import { findException, waysOf, type Exception, type ExceptionKind } from './exceptions.ts'
-import { requireRefundWindow, reserveRefund, type Refund } from './refund-states.ts'
+import { IS_REVERSAL, requireRefundWindow, reserveRefund, type Refund } from './refund-states.ts'
 import { refundLease, runRefund } from './run-refund.ts'
 
 /** A decision is final. A charge that is to be closed is closed first: if that fails, nothing is resolved. */
@@ -110,6 +111,10 @@ async function decide(tx: Tx, now: Date, id: string, decision: Decision): Promis
   const { how } = decision.resolution
   const charge = how === 'match' ? await lockNamedCharge(tx, id, decision.open) : undefined
   const { exception, refunds, accountId } = await examine(tx, now, id, decision.resolution)
+  if (how === 'charge_account') {
+    await chargeRefund(tx, now, exception, decision, accountId!)
+    return undefined
+  }
   await recordDecision(tx, now, exception, { ...decision, how, accountId })
   if (how === 'refund') return reserveSuspended(tx, now, exception, decision)
   if (how === 'match') {
@@ -117,7 +122,6 @@ async function decide(tx: Tx, now: Date, id: string, decision: Decision): Promis
     return undefined
   }
   const transfer = transferOf(now, exception, how, accountId)
-  if (transfer.debit.kind === 'balance') await requireBalance(tx, transfer.debit, transfer.amountCents, [transfer])
   const transfers = [transfer]
   let returnedCents = 0
   for (const refund of refunds) {
@@ -130,6 +134,14 @@ async function decide(tx: Tx, now: Date, id: string, decision: Decision): Promis
   await tellReleased(tx, now, id, { creditedCents, returnedCents })
   await postTransfers(tx, now, transfers)
   return undefined
+}
+
+function chargeRefund(tx: Tx, now: Date, exception: LockedException, decision: Decision, accountId: string) {
+  const { id: exceptionId, refundId, paymentId, amountCents, isReversal } = exception
+  const chargeId = accountId === exception.chargeAccountId ? exception.chargeId : null
+  const { actor, reason } = decision
+  const charged = { accountId, refundId: refundId!, paymentId, chargeId, amountCents, isReversal }
+  return chargeAccount(tx, now, { ...charged, exceptionId, actor, reason })
 }
 
 type NewDecision = Pick<Decided, 'how' | 'accountId' | 'actor' | 'reason'>
@@ -289,6 +301,7 @@ type LockedException = {
   occurredAt: Date
   isRefunded: boolean
   refundId: string | null
+  isReversal: boolean
   amountCents: Cents
   chargeId: string | null
   chargeAccountId: string | null
@@ -314,6 +327,7 @@ async function lockException(tx: Tx, id: string): Promise<{ exception: LockedExc
        p.occurred_at as "occurredAt",
        exists (select from refunds o where o.payment_id = p.id and o.status <> 'FAILED') as "isRefunded",
        ${hexId('x.refund_id')} as "refundId",
+       coalesce((select ${IS_REVERSAL} from refunds r where r.id = x.refund_id), false) as "isReversal",
        coalesce(f.amount_cents, p.amount_cents) as "amountCents",
        ${hexId('p.charge_id')} as "chargeId",
        c.account_id as "chargeAccountId",

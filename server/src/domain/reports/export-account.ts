@@ -85,7 +85,8 @@ export async function* exportAccount(core: Core, accountId: string): AsyncGenera
     core.pool,
     `select jsonb_build_object('exported_at', $2::timestamptz,
        'account', to_jsonb(a) - '{user_id,user_kind}'::text[], 'user', to_jsonb(u) - 'kind',
-       'balance_cents', ${heldFor('a.id', 'balance', 'reserved')}, 'reserved_cents', ${heldFor('a.id', 'reserved')}
+       'balance_cents', ${heldFor('a.id', 'balance', 'reserved')}, 'reserved_cents', ${heldFor('a.id', 'reserved')},
+       'owed_cents', -${heldFor('a.id', 'owed')}
      )::text as head from accounts a join users u on u.id = a.user_id where a.id = $1`,
     [accountId, core.now()],
   )

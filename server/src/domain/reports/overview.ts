@@ -57,7 +57,7 @@ const MAX_HELD = 10
 
 export async function readOverview(ctx: Context, accountId: string): Promise<Overview> {
   // One after another: a page open on many screens must not take the connections that settling needs.
-  const { balanceCents, availableCents, reservedCents } = await readBalance(ctx, accountId)
+  const balance = await readBalance(ctx, accountId)
   const { timeZone } = await readHolder(ctx, accountId)
   await refreshDailyTotals(ctx, accountId)
   const { result, ageSeconds } = await readReport(ctx, async (core) => ({
@@ -66,7 +66,7 @@ export async function readOverview(ctx: Context, accountId: string): Promise<Ove
   }))
   const { deposits: latest, held } = await listDeposits(ctx, accountId, { limit: LATEST })
   const attention = await readAttention(ctx, accountId)
-  return { balanceCents, availableCents, reservedCents, ageSeconds, ...result, latest, held, attention }
+  return { ...balance, ageSeconds, ...result, latest, held, attention }
 }
 
 /** Of today and of the last 30 days, in the time zone of the account. */

@@ -148,7 +148,7 @@ function momentsOfRefund(refund: Refund): Moment[] {
 }
 
 // The other kinds tell what has a moment of its own.
-const SHOWN_KINDS: EventKind[] = ['DEPOSIT_ASSET_SUCCESS', 'DEPOSIT_REFUNDED']
+const SHOWN_KINDS: EventKind[] = ['DEPOSIT_ASSET_SUCCESS', 'DEPOSIT_REFUNDED', 'DEPOSIT_REVERSED']
 
 async function momentsOfEvents(tx: Tx, accountId: string, subjects: string[]): Promise<Moment[]> {
   const events = await tx.rows<{ id: string; kind: string; subjectId: string; at: Date }>(

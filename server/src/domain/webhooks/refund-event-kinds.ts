@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Cents } from '../../base/money.ts'
 import { hexId, isoTime } from '../../db/sql-values.ts'
+import { NATURES, type Nature } from '../ports/provider.ts'
 import {
   cents,
   CHARGE,
@@ -63,6 +64,62 @@ export const DEPOSIT_REFUNDED: FieldsInSql<Refunded> = {
   ...METADATA,
 }
 
+type Reversed = Refunded & {
+  refund: { nature: Nature }
+  borne: { chargedCents: Cents; owedCents: Cents } | undefined
+}
+
+// x is the exception of refund r, if the account was charged in the transaction that recorded it.
+const CHARGED_AT_ONCE = `x.resolved_by_kind = 'system' and x.resolution = 'charge_account'`
+// The bank took back an earlier return, whose money was still held.
+const FROM_SUSPENSE = 'r.exception_id is not null'
+const EXAMPLE_CHARGED = 1500
+
+export const DEPOSIT_REVERSED: FieldsInSql<Reversed> = {
+  ...CHARGE,
+  refundId: REFUND_ID,
+  nature: {
+    schema: z.enum(NATURES).meta({
+      description:
+        '`fraud`: the payer reported a fraud to the bank. `operational`: a mistake of the payer’s bank. `automatic`: a recurring payment that should not have been made. `other`: the bank does not say, or somebody returned it at the bank.',
+    }),
+    example: 'fraud',
+    valueOf: ({ refund }) => refund.nature,
+    sql: 'r.nature',
+  },
+  reversedValue: {
+    schema: cents('What went back to the payer'),
+    example: 2500,
+    valueOf: ({ refund }) => refund.amountCents,
+    sql: 'r.amount_cents',
+  },
+  chargedValue: {
+    schema: cents('What was taken from your balance. Null: the operator decides').nullable(),
+    example: EXAMPLE_CHARGED,
+    valueOf: ({ borne }) => borne?.chargedCents ?? null,
+    sql: `case when ${CHARGED_AT_ONCE} then r.amount_cents - coalesce(x.owed_cents, 0) when ${FROM_SUSPENSE} then 0 end`,
+  },
+  owedValue: {
+    schema: cents(
+      'What your balance lacked. You owe it, and the next money that comes in pays it. Null: the operator decides',
+    ).nullable(),
+    example: 2500 - EXAMPLE_CHARGED,
+    valueOf: ({ borne }) => borne?.owedCents ?? null,
+    sql: `case when ${CHARGED_AT_ONCE} then coalesce(x.owed_cents, 0) when ${FROM_SUSPENSE} then 0 end`,
+  },
+  totalRefundedValue: DEPOSIT_REFUNDED.totalRefundedValue!,
+  value: DEPOSIT_REFUNDED.value!,
+  status: DEPOSIT_REFUNDED.status!,
+  endToEndId: DEPOSIT_REFUNDED.endToEndId!,
+  reversedAt: {
+    schema: time('When guiche learned of it.'),
+    example: '2026-01-31T12:30:04.000Z',
+    valueOf: ({ at }) => at.toISOString(),
+    sql: isoTime('r.ended_at'),
+  },
+  ...METADATA,
+}
+
 const FAILURES = ['not_made', 'undone'] as const
 export type RefundFailure = (typeof FAILURES)[number]
 
@@ -93,13 +150,26 @@ export const REFUND_FAILED: EventFields<Omit<Refunded, 'at'> & { reason: RefundF
   ...METADATA,
 }
 
+const REFUND_SUBJECT = '5f2d0c8be1a94376a3c1d0e7b2984f6c'
+
 export const REFUND_KINDS = {
   DEPOSIT_REFUNDED: {
     name: { en: 'Deposit refunded', 'pt-BR': 'Depósito devolvido' },
     summary: { en: 'A refund reached the payer', 'pt-BR': 'Uma devolução chegou ao pagador' },
-    description: 'Sent once for each refund, whole or partial.',
-    subject: '5f2d0c8be1a94376a3c1d0e7b2984f6c',
+    description: 'Sent once for each refund that was asked for here, whole or partial.',
+    subject: REFUND_SUBJECT,
     fields: DEPOSIT_REFUNDED,
+  },
+  DEPOSIT_REVERSED: {
+    name: { en: 'Deposit reversed', 'pt-BR': 'Depósito devolvido pelo banco' },
+    summary: {
+      en: 'The bank returned a deposit to the payer, and you did not ask for it',
+      'pt-BR': 'O banco devolveu um depósito ao pagador sem você pedir',
+    },
+    description:
+      'Sent once for each return that you did not ask for, such as after a report of fraud, in place of `DEPOSIT_REFUNDED`. The deposit stays COMPLETED.',
+    subject: REFUND_SUBJECT,
+    fields: DEPOSIT_REVERSED,
   },
   REFUND_FAILED: {
     name: { en: 'Refund failed', 'pt-BR': 'Devolução não concluída' },

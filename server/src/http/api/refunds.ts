@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { READABLE_RULE } from '../../base/readable-text.ts'
 import { actorOf } from '../../domain/accounts/callers.ts'
 import type { Context } from '../../domain/context.ts'
+import { NATURES } from '../../domain/ports/provider.ts'
 import type { Refund } from '../../domain/refunds/refund-states.ts'
 import { listRefunds, requestRefund } from '../../domain/refunds/request-refund.ts'
 import {
@@ -65,6 +66,11 @@ const refundBody = z
 
 export const REFUND_STATUSES = ['PROCESSING', 'DONE', 'FAILED'] as const
 
+export const natureSchema = z.enum(NATURES).nullable().meta({
+  description:
+    'Why the bank made it, of a refund that nobody here asked for. fraud: the payer reported a fraud. operational: a mistake of the payer’s bank. automatic: a recurring payment that should not have been made. other: the bank does not say, or somebody made it at the bank.',
+})
+
 export const refundSchema = z
   .object({
     id: z.string().meta({ description: '32 hexadecimal digits. Events and the statement call it `refundId`.' }),
@@ -77,9 +83,10 @@ export const refundSchema = z
         'PROCESSING: on its way. DONE: confirmed by the payment provider. FAILED: not made, and your balance has the money again.',
     }),
     reason: z.string().nullable(),
+    nature: natureSchema,
     madeBy: z.enum(['account', 'operator', 'provider']).meta({
       description:
-        '`account`: you. `operator`: the operator of this service. `provider`: made at the payment provider; your balance pays for it only if the operator charges you.',
+        '`account`: you. `operator`: the operator of this service. `provider`: made at the payment provider, without your request. Your balance pays for it, unless it was agreed that the operator decides.',
     }),
     createdAt: time,
     endedAt: time.nullable().meta({ description: 'When it became DONE or FAILED.' }),
@@ -97,6 +104,7 @@ export const refundSchema = z
         returnedFee: 0,
         status: 'PROCESSING',
         reason: 'Order 1042 returned',
+        nature: null,
         madeBy: 'account',
         createdAt: '2026-01-31T12:30:00.000Z',
         endedAt: null,
@@ -114,6 +122,7 @@ export function presentRefund(refund: Refund) {
     returnedFee: refund.feeReturnedCents,
     status: refund.status,
     reason: madeBy === 'account' ? refund.reason : null,
+    nature: refund.nature,
     madeBy,
     createdAt: refund.createdAt.toISOString(),
     endedAt: refund.endedAt?.toISOString() ?? null,

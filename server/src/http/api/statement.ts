@@ -13,6 +13,7 @@ import {
   type StatementLine,
   type Values,
 } from '../../domain/ledger/account-statement.ts'
+import { NATURES } from '../../domain/ports/provider.ts'
 import { LINE_KIND_NAMES, LINE_KINDS } from '../../domain/ledger/line-kinds.ts'
 import { PAYOUT_STATUSES } from '../../domain/payouts/payout-states.ts'
 import {
@@ -32,12 +33,13 @@ export function statementRoutes(app: Api, ctx: Context): void {
   const config = { scope: 'balance:read' } as const
 
   app.get('/api/balance', { schema: routes.getBalance, config }, async (request) => {
-    const { balanceCents, availableCents, reservedCents } = await readBalance(ctx, request.caller.accountId)
+    const { balanceCents, availableCents, reservedCents, owedCents } = await readBalance(ctx, request.caller.accountId)
     return {
       success: true as const,
       balance: balanceCents,
       available: availableCents,
       reserved: reservedCents,
+      owed: owedCents,
       currency: 'BRL' as const,
     }
   })
@@ -155,6 +157,10 @@ const lineSchema = z
     chargeId: z.string().nullable(),
     paymentLinkId: z.string().nullable(),
     refundId: z.string().nullable().meta({ description: 'The refund that the line belongs to.' }),
+    nature: z
+      .enum(NATURES)
+      .nullable()
+      .meta({ description: 'Of a refund that you did not ask for: why the bank made it.' }),
     payoutId: z.string().nullable().meta({ description: 'The payout that the line belongs to.' }),
     payout: z
       .object({ status: z.enum(PAYOUT_STATUSES), reference: z.string().nullable(), paidAt: z.iso.date().nullable() })
@@ -199,6 +205,11 @@ const routes = describeOperations('Balance', {
         }),
         reserved: cents.meta({
           description: 'What is set aside for payouts that are REQUESTED, in cents.',
+          examples: [0],
+        }),
+        owed: cents.meta({
+          description:
+            'What you owe, in cents, because the bank returned deposits and the balance was too small. The next money that comes in pays it first.',
           examples: [0],
         }),
         currency: z.literal('BRL'),

@@ -4,7 +4,7 @@ import type { Context } from '../../domain/context.ts'
 import type { Actor } from '../../domain/core/audit-log.ts'
 import { isInDoubt, type Refund } from '../../domain/refunds/refund-states.ts'
 import { endUndecided, listRefunds, requestRefund } from '../../domain/refunds/request-refund.ts'
-import { REFUND_STATUSES, refundValue } from '../api/refunds.ts'
+import { natureSchema, REFUND_STATUSES, refundValue } from '../api/refunds.ts'
 import {
   BODY_ERROR,
   cents,
@@ -91,6 +91,7 @@ const operatorRefundSchema = z
     value: cents.meta({ description: 'What goes back to the payer, in cents.' }),
     returnedFee: cents.meta({ description: 'The part of the fee that the account gets back, in cents.' }),
     status: z.enum(REFUND_STATUSES),
+    nature: natureSchema,
     failure: z.string().nullable().meta({ description: 'Why it failed, as the provider says.' }),
     reason: z.string().nullable(),
     by: z.string().meta({ description: 'Who requested it.' }),

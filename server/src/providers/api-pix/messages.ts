@@ -4,6 +4,7 @@ import { Fault } from '../../base/fault.ts'
 import { centsFromDecimal, decimalFromCents, isCents } from '../../base/money.ts'
 import type {
   Hint,
+  Nature,
   ProviderCharge,
   ProviderChargeRequest,
   ProviderRefund,
@@ -42,6 +43,11 @@ const QUIRKS = {
   withdrawnStatus: /^REMOVID[AO]_/,
   /** The Pix counts without a charge. */
   txid: /^[a-zA-Z0-9]{1,35}$/,
+  /** Some leave it out, and the standard adds words: neither makes a refund unreadable. */
+  natures: { MED_FRAUDE: 'fraud', MED_OPERACIONAL: 'operational', MED_PIX_AUTOMATICO: 'automatic' } as Record<
+    string,
+    Nature
+  >,
   devolucoes: (given: unknown): unknown[] => (Array.isArray(given) ? given : [given]),
 }
 
@@ -98,6 +104,7 @@ const devolucao = z.object({
   valor: amount,
   status: z.enum(['EM_PROCESSAMENTO', 'DEVOLVIDO', 'NAO_REALIZADO']),
   motivo: z.string().nullish(),
+  natureza: z.unknown().optional(),
 })
 
 export function chargeBody(request: ProviderChargeRequest, pixKey: string): object {
@@ -239,7 +246,9 @@ function readRefunds(given: unknown): Pick<ReceivedPayment, 'refunds' | 'unreadR
 
 function refund(body: z.infer<typeof devolucao>): ProviderRefund {
   const status = ({ EM_PROCESSAMENTO: 'processing', DEVOLVIDO: 'done', NAO_REALIZADO: 'failed' } as const)[body.status]
-  return { refundId: body.id, amountCents: body.valor, status, reason: body.motivo ?? null }
+  const word = matching(body.natureza, /^\w{1,40}$/)
+  const nature = word === null ? {} : { nature: QUIRKS.natures[word] ?? ('other' as const) }
+  return { refundId: body.id, amountCents: body.valor, status, reason: body.motivo ?? null, ...nature }
 }
 
 function makeEmv(body: z.infer<typeof cob>, merchant: Merchant | undefined): string {
