@@ -8,6 +8,8 @@ export type Account = {
   createdAt: string
   /** In cents. */
   balance: number
+  /** What it owes for reversals, in cents. */
+  owed: number
   /** When it was suspended. Null if it is not. */
   suspendedAt: string | null
   suspendedReason: string | null

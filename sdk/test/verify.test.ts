@@ -72,6 +72,9 @@ describe('what guiche signed', () => {
         case 'DEPOSIT_REFUNDED':
           expectTypeOf(event.data).toEqualTypeOf<EventOf<'DEPOSIT_REFUNDED'>['data']>()
           return `${event.data.refundedValue} cents back`
+        case 'DEPOSIT_REVERSED':
+          expectTypeOf(event.data.nature).toEqualTypeOf<'fraud' | 'operational' | 'automatic' | 'other'>()
+          return `${event.data.reversedValue} cents reversed`
         case 'DEPOSIT_HELD':
           expectTypeOf(event.data.reason).toEqualTypeOf<
             'wrong_amount' | 'second_payment' | 'wrong_provider' | 'refunded_payment'

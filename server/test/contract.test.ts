@@ -84,6 +84,7 @@ const ROUTES = [
   'GET /codes',
   'GET /shop',
   'GET /operator/payouts',
+  'GET /operator/reversals',
   'POST /webhooks',
   'GET /webhooks/:webhookId/stats',
   'GET /events',

@@ -19,7 +19,7 @@ import {
   untilMade,
   untilWaiting,
 } from './refund-steps.ts'
-import { world, type World } from './world.ts'
+import { OPERATOR_DECIDES, world, type World } from './world.ts'
 
 // ---- Money that came: credit, refund, write off ----
 
@@ -197,7 +197,7 @@ test('a resolution that does not fit, an unknown account and a missing reason ar
 // ---- Refunds that were made at the bank ----
 
 test('a refund that was made at the bank leaves the cash at once, and opens one exception however often it is reported', async () => {
-  const w = await world()
+  const w = await world({ settings: OPERATOR_DECIDES })
   const { charge, payment, account } = await completedCharge(w, { valueCents: 50_00 })
   const providerRefundId = await refundAtBank(w, payment.endToEndId, 20_00)
   expect(await w.differences()).toMatchObject([{ check: 'provider', subject: `payment ${payment.endToEndId}` }])
@@ -210,7 +210,7 @@ test('a refund that was made at the bank leaves the cash at once, and opens one 
   expect(await w.balanceCents(account.accountId)).toBe(49_50)
   // What was refunded cannot be refunded again, and the account holder is told.
   await expect(refundOf(w, charge, 30_01)).rejects.toThrow('3000 cents of 5000')
-  expect(await w.count('events', `kind = 'DEPOSIT_REFUNDED'`)).toBe(1)
+  expect(await w.count('events', `kind = 'DEPOSIT_REVERSED'`)).toBe(1)
   expect(await w.differences()).toEqual([])
 })
 
@@ -238,27 +238,25 @@ test.each(['a deposit', 'money in suspense'])(
   },
 )
 
-test('a refund that was made at the bank is borne by the account that was credited, if the balance holds it', async () => {
-  const w = await world()
+test('a refund that was made at the bank is borne by the account that was credited, which owes what it lacks', async () => {
+  const w = await world({ settings: OPERATOR_DECIDES })
   const { payment, account } = await completedCharge(w, { valueCents: 50_00 })
   await refundAtBank(w, payment.endToEndId, 50_00)
   await askBank(w, payment.endToEndId)
   const { id } = await onlyException(w)
-  await expect(resolve(w, id, { how: 'charge_account' })).rejects.toThrow('it is 4950 cents, and 5000 are needed')
   await expect(resolve(w, id, { how: 'refund' })).rejects.toThrow('can be resolved with: charge_account, write_off')
-  await completedCharge(w, { account, valueCents: 10_00 })
   expect(await resolve(w, id, { how: 'charge_account' })).toMatchObject({
     state: 'resolved',
     resolution: { how: 'charge_account', accountId: account.accountId },
   })
-  expect(await holdings(w)).toEqual({ cash: 10_00, balance: 9_40, fees: 60 })
+  expect(await holdings(w)).toEqual({ fees: 50, owed: -50 })
   const { lines } = await readStatement(w.ctx, account.accountId, { limit: 1 })
-  expect(lines).toMatchObject([{ kind: 'refund_charged', netCents: -50_00, balanceCents: 9_40 }])
+  expect(lines).toMatchObject([{ kind: 'reversal_charged', netCents: -49_50, balanceCents: 0 }])
   expect(await w.differences()).toEqual([])
 })
 
 test('a refund that was made at the bank can be written off, and the loss stands in the books', async () => {
-  const w = await world()
+  const w = await world({ settings: OPERATOR_DECIDES })
   const { payment } = await completedCharge(w, { valueCents: 50_00 })
   await refundAtBank(w, payment.endToEndId, 50_00)
   await askBank(w, payment.endToEndId)

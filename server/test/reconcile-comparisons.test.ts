@@ -6,7 +6,7 @@ import { settle } from '../src/domain/deposits/settle.ts'
 import { widen, narrow } from '../src/domain/reconciliation/compare.ts'
 import { makeCharges, payAll, smallPages } from './reconcile-bank.ts'
 import { OPERATOR } from './refund-steps.ts'
-import { world, type World } from './world.ts'
+import { OPERATOR_DECIDES, world, type World } from './world.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -187,7 +187,7 @@ test('a payment that arrives while the list is read is no difference', async () 
 })
 
 test('money that was given back at the bank without us is named until the operator has dealt with it', async () => {
-  const w = await world()
+  const w = await world({ settings: OPERATOR_DECIDES })
   const { payment } = await w.paidCharge()
   const [provider] = w.ctx.providers
   await provider!.refund({ endToEndId: payment.endToEndId, refundId: 'window7', amountCents: 5_00 })

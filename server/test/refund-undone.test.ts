@@ -26,7 +26,7 @@ import {
   strayPayment,
   untilWaiting,
 } from './refund-steps.ts'
-import { world, type World } from './world.ts'
+import { OPERATOR_DECIDES, world, type World } from './world.ts'
 
 const LEASE_MS = 60_000
 
@@ -229,7 +229,7 @@ test('two refunds of one payment that are undone are two exceptions, and each is
 })
 
 test('a refund that the bank made without us and took back is two questions: who bears it, and whose it is', async () => {
-  const w = await world()
+  const w = await world({ settings: OPERATOR_DECIDES })
   const { payment } = await completedCharge(w)
   await refundAtBank(w, payment.endToEndId, 3_00)
   await hearOf(w, payment.endToEndId)
@@ -443,7 +443,7 @@ async function sweep(w: World, page: ReceivedPayment[]): Promise<void> {
 }
 
 test('money in suspense that the bank gave back twice is booked, once out of suspense and once as missing', async () => {
-  const w = await world()
+  const w = await world({ settings: OPERATOR_DECIDES })
   const stray = await strayPayment(w, 7_00)
   const { payment: neighbour } = await completedCharge(w)
   await sweep(w, [
@@ -461,7 +461,7 @@ test('money in suspense that the bank gave back twice is booked, once out of sus
 })
 
 test('a payment whose refunds cannot be booked keeps the others of its page out of nothing, and is named', async () => {
-  const w = await world()
+  const w = await world({ settings: OPERATOR_DECIDES })
   const { payment: mad } = await completedCharge(w)
   const { payment: neighbour } = await completedCharge(w)
   await sweep(w, [telling(mad, [['bad', 0]]), telling(neighbour, [['f3', 5_00]])])

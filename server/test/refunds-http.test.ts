@@ -41,6 +41,7 @@ test('an account holder refunds a part, and then all that is left', async () => 
       returnedFee: 0,
       status: 'PROCESSING',
       reason: 'one of two came back',
+      nature: null,
       madeBy: 'account',
       createdAt: w.clock.now().toISOString(),
       endedAt: null,

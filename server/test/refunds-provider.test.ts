@@ -25,7 +25,7 @@ import {
   untilMade,
   wholeOf,
 } from './refund-steps.ts'
-import { world } from './world.ts'
+import { OPERATOR_DECIDES, world } from './world.ts'
 
 const LEASE_MS = 60_000
 
@@ -120,7 +120,7 @@ test('a refund that failed and was made after all is booked, and is the operator
 
 // This happens after a restore of a backup that is older than the refund.
 test('what a bank refunds beyond a payment is the operator’s to decide, and the audit names it until then', async () => {
-  const w = await world()
+  const w = await world({ settings: OPERATOR_DECIDES })
   const account = await w.account()
   const { payment, charge } = await completedCharge(w, { account })
   await completedCharge(w, { account })
@@ -173,10 +173,10 @@ test('the id of a refund’s event follows from the deposit and the bank’s id 
   await followToEnd(w, done)
   const atBank = await refundAtBank(w, payment.endToEndId, 3_00)
   await w.ctx.settlements.add([(await listed(w))[0]!])
-  const { rows } = await w.pool.query<{ body: string }>(`select body from events where kind = 'DEPOSIT_REFUNDED'`)
+  const { rows } = await w.pool.query<{ body: string }>(`select body from events where kind like 'DEPOSIT_RE%'`)
   const ids = [done.id, failed.id, atBank].map((bankId) => {
     const digest = createHash('sha256').update(`${charge.id} ${bankId} 0`).digest('hex')
-    return `evt_DEPOSIT_REFUNDED_${digest.slice(0, 32)}`
+    return `evt_DEPOSIT_${bankId === atBank ? 'REVERSED' : 'REFUNDED'}_${digest.slice(0, 32)}`
   })
   expect(rows.map(({ body }) => nameInBody(body)).toSorted()).toEqual(ids.toSorted())
   expect(await w.differences()).toEqual([])

@@ -22,6 +22,7 @@ import {
   refundAtBank,
   settleAll,
   strayPayment,
+  untilMade,
 } from './refund-steps.ts'
 import { get } from './requests.ts'
 import { world, type TestAccount, type World } from './world.ts'
@@ -71,18 +72,27 @@ async function everyKind(): Promise<{ w: World; account: TestAccount }> {
   await refund(w, charge, { amountCents: 20_00 })
   const { refund: send } = w.ctx.providers[0]!
   changeProvider(w, { refund: () => Promise.reject(new ProviderError('refused', 'no')) })
-  await refund(w, charge, { amountCents: 10_00 })
+  const failed = await refund(w, charge, { amountCents: 10_00 })
   changeProvider(w, { refund: send })
+  // The bank made it after all.
+  await send({ endToEndId: payment.endToEndId, refundId: failed.id, amountCents: 10_00 })
+  await untilMade(w, { endToEndId: payment.endToEndId, refundId: failed.id })
+  await hearOf(w, payment.endToEndId)
+  await resolve({ how: 'charge_account' })
   await strayPayment(w, 7_00)
   await resolve({ how: 'credit', accountId: account.accountId })
   await refundAtBank(w, payment.endToEndId, 5_00)
   await hearOf(w, payment.endToEndId)
-  await resolve({ how: 'charge_account' })
   const ask = { accountId: account.accountId, note: null, idempotencyKey: null }
   const paid = await requestPayout(w.ctx, OPERATOR, { ...ask, valueCents: 40_00 })
   await payPayout(w.ctx, OPERATOR, paid.payout.id, { reference: 'PIX 123' })
   const rejected = await requestPayout(w.ctx, OPERATOR, { ...ask, valueCents: 9_00 })
   await rejectPayout(w.ctx, OPERATOR, rejected.payout.id, 'the account is another one')
+  const rest = await requestPayout(w.ctx, OPERATOR, { ...ask, valueCents: await w.balanceCents(account.accountId) })
+  await payPayout(w.ctx, OPERATOR, rest.payout.id, { reference: 'PIX 124' })
+  await refundAtBank(w, late.payment.endToEndId, 33_33)
+  await hearOf(w, late.payment.endToEndId)
+  await completedCharge(w, { account, valueCents: 40_00 })
   w.clock.advance(31 * 24 * 3_600_000)
   await completedCharge(w, { account, valueCents: 11_00 })
   return { w, account }

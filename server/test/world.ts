@@ -39,6 +39,9 @@ import './password-cost.ts'
 
 export const DEFAULT_TERMS = Object.fromEntries(TERM_NAMES.map((name) => [name, TERMS[name].default])) as Terms
 
+/** Settings under which no account is charged for reversals before an operator decides. */
+export const OPERATOR_DECIDES = { terms: { ...DEFAULT_TERMS, reversalPolicy: 'operator' as const } }
+
 export type TestAccount = { accountId: string; email: string; key: string; caller: Caller }
 
 /**

@@ -164,6 +164,7 @@ const tree = root.addChildren([
       page(operator, '/operator/exceptions', lazy(() => import('./operator/exceptions/exceptions-page.tsx'), 'ExceptionsPage'), [icons.WarningIcon, 'Exceções', 'Exceptions']),
       page(operator, '/operator/exceptions/$exceptionId', lazy(() => import('./operator/exceptions/exception-page.tsx'), 'ExceptionPage')),
       page(operator, '/operator/payouts', lazy(() => import('./operator/payouts/payouts-page.tsx'), 'OperatorPayoutsPage'), [icons.PayoutIcon, 'Repasses', 'Payouts']),
+      page(operator, '/operator/reversals', lazy(() => import('./operator/reversals/reversals-page.tsx'), 'ReversalsPage'), [icons.ArrowLeftIcon, 'Devoluções do banco', 'Reversals']),
       page(operator, '/operator/reconciliation', lazy(() => import('./operator/reconciliation/reconciliation-page.tsx'), 'ReconciliationPage'), [icons.ScalesIcon, 'Conciliação', 'Reconciliation']),
       page(operator, '/operator/reconciliation/$day', lazy(() => import('./operator/reconciliation/closing-page.tsx'), 'ClosingPage')),
       page(operator, '/operator/providers', lazy(() => import('./operator/health/health-page.tsx'), 'HealthPage'), [icons.ShieldIcon, 'Saúde', 'Health']),

@@ -7,6 +7,8 @@ export const LINE_TITLES = {
   refund_released: ['Devolução não realizada', 'Refund failed'],
   exception_credited: ['Crédito da equipe do guiche', 'Credit by the guiche team'],
   refund_charged: ['Devolução feita pela instituição', 'Refund made by the bank'],
+  reversal_charged: ['Pagamento devolvido pelo banco', 'Payment returned by the bank'],
+  debt_paid: ['Desconto do valor devido', 'Taken for what you owed'],
   payout_reserved: ['Repasse', 'Payout'],
   payout_returned: ['Repasse recusado', 'Payout rejected'],
 } as const

@@ -73,6 +73,13 @@ export type TimelineEntry =
       value: number
       reason: string | null
     }
+  | {
+      at: string
+      kind: 'reversed'
+      refundId: string
+      value: number
+      nature: 'fraud' | 'operational' | 'automatic' | 'other' | null
+    }
   | { at: string; kind: 'event'; eventId: string; event: string }
   | {
       at: string
@@ -118,6 +125,7 @@ export type Overview = {
   balance: number
   available: number
   reserved: number
+  owed: number
   today: Period
   yesterdaySoFar: number
   last30: Period
@@ -190,6 +198,8 @@ export type Notice = {
   kind:
     | 'money_held'
     | 'refund_failed'
+    | 'deposit_reversed'
+    | 'balance_owed'
     | 'webhook_failing'
     | 'webhook_disabled'
     | 'payout_paid'
@@ -197,6 +207,8 @@ export type Notice = {
     | 'key_created'
     | 'new_sign_in'
     | 'exception_open'
+    | 'reversal'
+    | 'account_owes'
     | 'provider_down'
     | 'closing_differs'
     | 'certificate_ends'
@@ -211,6 +223,8 @@ export type NoticeChoice = {
   kind:
     | 'money_held'
     | 'refund_failed'
+    | 'deposit_reversed'
+    | 'balance_owed'
     | 'webhook_failing'
     | 'webhook_disabled'
     | 'payout_paid'
@@ -218,6 +232,8 @@ export type NoticeChoice = {
     | 'key_created'
     | 'new_sign_in'
     | 'exception_open'
+    | 'reversal'
+    | 'account_owes'
     | 'provider_down'
     | 'closing_differs'
     | 'certificate_ends'
@@ -266,6 +282,7 @@ export type OwnTerms = {
   feeBearer: 'account' | 'payer' | null
   valueMin: number | null
   valueMax: number | null
+  reversalPolicy: 'charge' | 'operator' | null
 }
 export type AccountDetails = {
   account: Account
@@ -430,6 +447,7 @@ export type Refund = {
   returnedFee: number
   status: RefundStatus
   reason: string | null
+  nature: 'fraud' | 'operational' | 'automatic' | 'other' | null
   madeBy: 'account' | 'operator' | 'provider'
   createdAt: string
   endedAt: string | null
@@ -443,6 +461,7 @@ export type StatementLine = {
   chargeId: string | null
   paymentLinkId: string | null
   refundId: string | null
+  nature: 'fraud' | 'operational' | 'automatic' | 'other' | null
   payoutId: string | null
   payout: { status: PayoutStatus; reference: string | null; paidAt: string | null } | null
   occurredAt: string
@@ -461,6 +480,7 @@ export type Account = {
   name: string
   createdAt: string
   balance: number
+  owed: number
   suspendedAt: string | null
   suspendedReason: string | null
 }
@@ -474,6 +494,7 @@ export type AccountTerms = {
     feeBearer: 'account' | 'payer'
     valueMin: number
     valueMax: number
+    reversalPolicy: 'charge' | 'operator'
   }
   history: { validFrom: string; own: OwnTerms; setBy: string; reason: string }[]
 }
@@ -698,6 +719,23 @@ export type OperatorPayout = {
   email: string
   requestedBy: string
   endedBy: string | null
+}
+export type Reversal = {
+  id: string
+  at: string
+  nature: 'fraud' | 'operational' | 'automatic' | 'other'
+  accountId: string
+  email: string
+  paymentLinkId: string
+  externalId: string | null
+  provider: string
+  providerRefundId: string
+  endToEndId: string
+  value: number
+  charged: number | null
+  owed: number | null
+  exceptionId: string | null
+  state: ExceptionState | null
 }
 export type Webhook = {
   id: string

@@ -6,6 +6,7 @@ import { Card, DetailList } from '../ui/page.tsx'
 import { Copyable, DateTime, Money } from '../ui/data/values.tsx'
 import { Table } from '../ui/data/table.tsx'
 import { isPayable } from './deposit-amounts.ts'
+import { useNatureText } from './natures.ts'
 
 /** Operators read of a charge, and of a shop that is not theirs. */
 const useOperatorTexts = translations({
@@ -20,7 +21,7 @@ const useOperatorTexts = translations({
   makers: {
     account: ['Titular da conta', 'Account holder'],
     operator: ['Equipe do guiche', 'guiche team'],
-    provider: ['Provedor de pagamento', 'Payment provider'],
+    provider: ['Ninguém aqui: o banco', 'Nobody here: the bank'],
   },
 })
 
@@ -180,6 +181,7 @@ function Metadata({ entries }: { entries: [key: string, value: string][] }) {
 
 export function Refunds({ refunds }: { refunds: readonly Refund[] }) {
   const t = useTexts()
+  const natureText = useNatureText()
   return (
     <Card title={t.refunds} isFlush>
       <Table<Refund>
@@ -189,7 +191,7 @@ export function Refunds({ refunds }: { refunds: readonly Refund[] }) {
           { header: t.status, cell: (refund) => <Status status={refund.status} /> },
           { header: t.requested, cell: (refund) => <DateTime at={refund.createdAt} /> },
           { header: t.madeBy, cell: (refund) => t.makers[refund.madeBy] },
-          { header: t.reason, cell: (refund) => refund.reason ?? '—' },
+          { header: t.reason, cell: (refund) => refund.reason ?? (refund.nature ? natureText(refund.nature) : '—') },
         ]}
         list={{ rows: refunds }}
         rowKey={(refund) => refund.id}

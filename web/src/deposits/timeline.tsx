@@ -11,6 +11,7 @@ import { Card } from '../ui/page.tsx'
 import { useReasonText } from '../ui/data/delivery-reasons.ts'
 import { useEventName } from '../ui/data/event-names.ts'
 import { TONES, type Tone } from '../ui/notice.tsx'
+import { useNatureText } from './natures.ts'
 
 const useOwnTexts = translations({
   title: ['Histórico', 'History'],
@@ -63,6 +64,10 @@ const useOwnTexts = translations({
   canceled: ['Cancelado', 'Canceled'],
   refund_requested: (money: string) => [`Devolução de ${money} pedida`, `Refund of ${money} requested`],
   refund_done: (money: string) => [`Devolução de ${money} concluída`, `Refund of ${money} succeeded`],
+  reversed: (money: string) => [
+    `O banco devolveu ${money} ao pagador, sem pedido`,
+    `The bank returned ${money} to the payer, without a request`,
+  ],
   refund_failed: (money: string) => [
     `Devolução de ${money} falhou; o valor voltou ao saldo`,
     `Refund of ${money} failed; the amount is back in your balance`,
@@ -174,6 +179,7 @@ function useLines(entries: Props['entries'], deliveryPath: Props['deliveryPath']
   const eventName = useEventName()
   const { money } = useFormat()
   const reasonText = useReasonText()
+  const natureText = useNatureText()
   const attempts = entries.filter((entry) => entry.kind === 'webhook_attempt')
   const sent = new Set(attempts.map(({ eventId }) => eventId))
   return (entry) => {
@@ -214,7 +220,8 @@ function useLines(entries: Props['entries'], deliveryPath: Props['deliveryPath']
       case 'refund_requested':
       case 'refund_done':
       case 'refund_failed':
-        return refundLine(entry, t[entry.kind](money(entry.value)))
+      case 'reversed':
+        return refundLine(entry, t[entry.kind](money(entry.value)), natureText)
       case 'event':
         return {
           icon: icons.LogIcon,
@@ -238,12 +245,17 @@ function useLines(entries: Props['entries'], deliveryPath: Props['deliveryPath']
   }
 }
 
-function refundLine({ kind, reason }: Extract<TimelineEntry, { refundId: string }>, text: string): Line {
+type RefundEntry = Extract<TimelineEntry, { refundId: string }>
+
+function refundLine(entry: RefundEntry, text: string, natureText: ReturnType<typeof useNatureText>): Line {
+  const more = entry.kind === 'reversed' ? natureText(entry.nature) : entry.kind === 'refund_requested' && entry.reason
   return {
     icon: icons.ArrowLeftIcon,
-    tone: ({ refund_requested: 'wait', refund_done: 'good', refund_failed: 'bad' } as const)[kind],
+    tone: ({ refund_requested: 'wait', refund_done: 'good', refund_failed: 'bad', reversed: 'bad' } as const)[
+      entry.kind
+    ],
     text,
-    ...(reason && kind === 'refund_requested' && { more: reason }),
+    ...(more && { more }),
   }
 }
 

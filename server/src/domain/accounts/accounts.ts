@@ -77,11 +77,12 @@ export type ListedAccount = Account & {
   suspendedAt: Date | null
   suspendedReason: string | null
   balanceCents: Cents
+  owedCents: Cents
 }
 
 const LISTED_COLUMNS = `a.id as "accountId", a.email, a.name, a.created_at as "createdAt",
   a.suspended_at as "suspendedAt", a.suspended_reason as "suspendedReason",
-  ${heldFor('a.id', 'balance', 'reserved')} as "balanceCents"`
+  ${heldFor('a.id', 'balance', 'reserved')} as "balanceCents", -${heldFor('a.id', 'owed')} as "owedCents"`
 
 export async function listAccounts(
   core: Core,

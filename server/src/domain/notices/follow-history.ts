@@ -41,17 +41,16 @@ const TREE_END = `coalesce((
 
 type Source = { kind: SentKind; accountId: string; subject: string; createdAt: Date; data: NoticeData }
 
-const TOLD_BY = new Map<SentKind, { notice: NewNotice['kind']; what: NewNotice['what'] }>(
-  NOTICE_KIND_NAMES.flatMap((notice) => {
-    const { begins, ends } = noticeFacts(notice)
-    return [
-      ...(begins ? [[begins, { notice, what: isTrouble(notice) ? 'began' : 'news' } as const] as const] : []),
-      ...(ends ? [[ends, { notice, what: 'ended' } as const] as const] : []),
-    ]
-  }),
-)
+const TELLS = NOTICE_KIND_NAMES.flatMap((notice) => {
+  const { begins, ends, to } = noticeFacts(notice)
+  const isForOperators = to === 'operators'
+  return [
+    ...(begins ? [{ by: begins, notice, what: isTrouble(notice) ? 'began' : 'news', isForOperators } as const] : []),
+    ...(ends ? [{ by: ends, notice, what: 'ended', isForOperators } as const] : []),
+  ]
+})
 
-const WATCHED = SENT_KINDS.filter((kind) => TOLD_BY.has(kind))
+const WATCHED = SENT_KINDS.filter((kind) => TELLS.some(({ by }) => by === kind))
 
 // A run begins before the first leaf at the latest.
 const READ = `
@@ -72,10 +71,11 @@ async function readNews(tx: Tx, from: number, until: number): Promise<NewNotice[
   const events = await tx.rows<Source>(READ, [from, until, WATCHED])
   const signIns = await tx.rows<Omit<NewNotice, 'kind' | 'what'>>(READ_SIGN_INS, [from, until])
   return [
-    ...events.map(({ kind, createdAt: happenedAt, ...source }): NewNotice => {
-      const { notice, what } = TOLD_BY.get(kind)!
-      return { ...source, kind: notice, what, happenedAt }
-    }),
+    ...events.flatMap(({ kind, accountId, createdAt: happenedAt, ...source }) =>
+      TELLS.filter(({ by }) => by === kind).map(({ notice, what, isForOperators }): NewNotice => {
+        return { ...source, kind: notice, what, accountId: isForOperators ? null : accountId, happenedAt }
+      }),
+    ),
     ...signIns.map((signIn): NewNotice => ({ ...signIn, kind: 'new_sign_in', what: 'news' })),
   ]
 }

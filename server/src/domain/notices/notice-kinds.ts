@@ -58,6 +58,26 @@ export const NOTICE_KINDS = {
     },
     path: depositPath,
   },
+  deposit_reversed: {
+    to: 'deposits:read',
+    name: { 'pt-BR': 'Depósitos devolvidos pelo banco', en: 'Deposits returned by the bank' },
+    begins: 'DEPOSIT_REVERSED',
+    began: (data, language) =>
+      language === 'en'
+        ? `The bank returned ${reais(data.reversedValue)}${ofDeposit(data, language)} to the payer, without your request: ${natureText(data, language)}. ${borneText(data, language)}`
+        : `O banco devolveu ${reais(data.reversedValue)}${ofDeposit(data, language)} ao pagador, sem você pedir: ${natureText(data, language)}. ${borneText(data, language)}`,
+    path: depositPath,
+  },
+  balance_owed: {
+    to: 'balance:read',
+    name: { 'pt-BR': 'Valor devido', en: 'Money that you owe' },
+    began: (data, language) =>
+      language === 'en'
+        ? `Your balance was too small for a deposit that the bank returned. You owe ${reais(data.owedCents)}, and the next money that comes in pays it.`
+        : `O seu saldo não bastou para um depósito que o banco devolveu. Você deve ${reais(data.owedCents)}, e os próximos valores que entrarem pagam isso.`,
+    ended: (_data, language) => (language === 'en' ? 'You owe nothing any more.' : 'Você não deve mais nada.'),
+    path: () => '/statement',
+  },
   webhook_failing: {
     to: 'webhooks:read',
     name: { 'pt-BR': 'Webhooks que falham', en: 'Webhooks that fail' },
@@ -135,6 +155,29 @@ export const NOTICE_KINDS = {
         ? `An exception${data.amountCents === null ? '' : ` of ${reais(data.amountCents)}`} is decided.`
         : `Uma exceção${data.amountCents === null ? '' : ` de ${reais(data.amountCents)}`} foi decidida.`,
     path: ({ exceptionId }) => `/operator/exceptions/${text(exceptionId)}`,
+  },
+  reversal: {
+    to: 'operators',
+    name: { 'pt-BR': 'Devoluções feitas pelo banco', en: 'Reversals' },
+    begins: 'DEPOSIT_REVERSED',
+    began: (data, language) =>
+      language === 'en'
+        ? `The bank returned ${reais(data.reversedValue)}${ofDeposit(data, language)} without a request: ${natureText(data, language)}.`
+        : `O banco devolveu ${reais(data.reversedValue)}${ofDeposit(data, language)} sem ninguém pedir: ${natureText(data, language)}.`,
+    path: () => '/operator/reversals',
+  },
+  account_owes: {
+    to: 'operators',
+    name: { 'pt-BR': 'Contas que devem', en: 'Accounts that owe' },
+    began: (data, language) =>
+      language === 'en'
+        ? `The account ${text(data.email)} owes ${reais(data.owedCents)}, because the bank returned more than its balance held.`
+        : `A conta ${text(data.email)} deve ${reais(data.owedCents)}, porque o banco devolveu mais do que havia no saldo.`,
+    ended: (data, language) =>
+      language === 'en'
+        ? `The account ${text(data.email)} owes nothing any more.`
+        : `A conta ${text(data.email)} não deve mais nada.`,
+    path: ({ accountId }) => `/operator/accounts/${text(accountId)}`,
   },
   provider_down: {
     to: 'operators',
@@ -257,6 +300,33 @@ function releasedText({ outcome }: NoticeData, language: NoticeLanguage): string
   return (
     RELEASED[language][text(outcome)] ?? (language === 'en' ? 'is no longer under review' : 'não está mais em análise')
   )
+}
+
+const NATURE_TEXTS: Record<NoticeLanguage, Record<string, string>> = {
+  en: {
+    fraud: 'the payer reported a fraud',
+    operational: 'the payer’s bank made a mistake',
+    automatic: 'a recurring payment should not have been made',
+  },
+  'pt-BR': {
+    fraud: 'o pagador relatou uma fraude',
+    operational: 'o banco do pagador cometeu um erro',
+    automatic: 'um pagamento recorrente não devia ter sido feito',
+  },
+}
+
+function natureText({ nature }: NoticeData, language: NoticeLanguage): string {
+  return NATURE_TEXTS[language][text(nature)] ?? (language === 'en' ? 'it does not say why' : 'ele não diz por quê')
+}
+
+function borneText({ chargedValue, owedValue }: NoticeData, language: NoticeLanguage): string {
+  if (chargedValue === null)
+    return language === 'en' ? 'The service decides who bears it.' : 'O serviço decide quem arca com isso.'
+  const [charged, owed] = [reais(chargedValue), reais(owedValue)]
+  if (owedValue === 0) return language === 'en' ? `Your balance paid ${charged}.` : `O seu saldo pagou ${charged}.`
+  return language === 'en'
+    ? `Your balance paid ${charged}, and you owe ${owed}.`
+    : `O seu saldo pagou ${charged}, e você deve ${owed}.`
 }
 
 /** The account holder's own name for it, or else what its page shows. */

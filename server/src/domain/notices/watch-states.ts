@@ -33,6 +33,12 @@ const stillTold = (kind: NoticeKind, isUnknown: string) => `
   select n.account_id, n.subject, n.data from notices n
   where n.kind = '${kind}' and n.what = 'began' and n.over_at is null and ${isUnknown}`
 
+const OWED = 'b.debits_cents - b.credits_cents'
+const DEBTORS = `ledger_accounts l
+    join ledger_balances b on b.ledger_account_id = l.id
+    join accounts a on a.id = l.account_id
+    where l.kind = 'owed' and b.debits_cents > b.credits_cents and a.erased_at is null and $1::timestamptz is not null`
+
 /** In SQL, what is wrong now. $1: now. `data.stage`: another one is told again. */
 const STATES = {
   webhook_failing: () => `
@@ -43,6 +49,13 @@ const STATES = {
     select account_id as "accountId", id::text as subject, json_build_object('webhookId', id, 'name', name) as data
     from webhooks where deleted_at is null and disabled_code in ('failed_for_days', 'receiver_gone')
       and $1::timestamptz is not null`,
+  balance_owed: () => `
+    select l.account_id as "accountId", l.account_id::text as subject, json_build_object('owedCents', ${OWED}) as data
+    from ${DEBTORS}`,
+  account_owes: () => `
+    select null as "accountId", l.account_id::text as subject,
+      json_build_object('accountId', l.account_id, 'email', a.email, 'owedCents', ${OWED}) as data
+    from ${DEBTORS}`,
   exception_open: () => `
     select null as "accountId", x.id::text as subject,
       json_build_object('exceptionId', x.id, 'kind', x.kind, 'amountCents', p.amount_cents) as data

@@ -37,7 +37,7 @@ type DueTable = 'checks' | 'refunds' | 'refund_checks' | 'notice_emails'
 export type Queue = { due: number; oldest: Date | null }
 
 // Money without an owner, missing, or on its way.
-export const WATCHED = ['suspense', 'missing', 'refunding'] as const
+export const WATCHED = ['suspense', 'missing', 'refunding', 'owed'] as const
 
 // A longer queue is just as bad, and counting it would cost most when the database is busiest.
 const MAX_COUNTED = 10_000
@@ -54,8 +54,8 @@ export function readGauges(core: Core, providers: string[]): Promise<Gauges> {
         'select kind, count(*), min(opened_at) as oldest from exceptions where resolved_at is null group by kind',
       ),
       ledger: await tx.rows(
-        `select l.kind, b.credits_cents - b.debits_cents as cents
-         from ledger_accounts l join ledger_balances b on b.ledger_account_id = l.id where l.kind = any($1)`,
+        `select l.kind, sum(b.credits_cents - b.debits_cents)::bigint as cents
+         from ledger_accounts l join ledger_balances b on b.ledger_account_id = l.id where l.kind = any($1) group by 1`,
         [WATCHED],
       ),
       sweeps: await readSweeps(tx, providers),

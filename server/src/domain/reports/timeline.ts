@@ -5,7 +5,7 @@ import { eventName } from '../webhooks/events.ts'
 import type { EventKind } from '../webhooks/event-kinds.ts'
 import type { HeldPayment, ReleasedPayment } from '../deposits/held-payments.ts'
 import { refundSubject } from '../refunds/refund-events.ts'
-import type { Refund } from '../refunds/refund-states.ts'
+import { isReversal, type Refund } from '../refunds/refund-states.ts'
 import type { Core } from '../core/core.ts'
 import { readFullDeposit, type FullDeposit } from './full-deposit.ts'
 
@@ -17,7 +17,7 @@ export type Moment = { at: Date } & (
   | { kind: 'payment_held'; payment: HeldPayment }
   | { kind: 'payment_released'; payment: ReleasedPayment }
   | { kind: End }
-  | { kind: 'refund_requested' | 'refund_done' | 'refund_failed'; refund: Refund }
+  | { kind: 'refund_requested' | 'refund_done' | 'refund_failed' | 'reversed'; refund: Refund }
   | { kind: 'event'; eventId: string; event: string }
   | ({ kind: 'webhook_attempt' } & AttemptFacts)
   | { kind: 'next_check'; attempts: number }
@@ -141,6 +141,7 @@ function momentsOfHeld(payment: HeldPayment): Moment[] {
 }
 
 function momentsOfRefund(refund: Refund): Moment[] {
+  if (isReversal(refund)) return [{ kind: 'reversed', at: refund.createdAt, refund }]
   const requested: Moment = { kind: 'refund_requested', at: refund.createdAt, refund }
   if (!refund.endedAt) return [requested]
   const kind = refund.status === 'DONE' ? 'refund_done' : 'refund_failed'

@@ -113,6 +113,7 @@ const accountSchema = z
     name: z.string().meta({ description: 'The name that payers see.' }),
     createdAt: time,
     balance: cents.meta({ description: 'In cents.' }),
+    owed: cents.meta({ description: 'What it owes for reversals, in cents.' }),
     suspendedAt: time.nullable().meta({ description: 'When it was suspended. Null if it is not.' }),
     suspendedReason: z.string().nullable(),
   })

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { EXCEPTION_KINDS } from '../../domain/refunds/exceptions.ts'
 import { TIMINGS, type Moment } from '../../domain/reports/timeline.ts'
-import { presentRefund } from '../api/refunds.ts'
+import { natureSchema, presentRefund } from '../api/refunds.ts'
 import { attemptOutcome } from '../api/webhooks.ts'
 import { cents, time, toApi } from '../server/schemas.ts'
 import { WAYS } from './exceptions.ts'
@@ -30,6 +30,7 @@ export const momentSchema = z.discriminatedUnion('kind', [
     value: cents,
     reason: text.nullable(),
   }),
+  moment(['reversed'], { refundId: text, value: cents, nature: natureSchema }),
   moment(['event'], { eventId: text, event: text }),
   moment(['webhook_attempt'], attempt),
   moment(['next_check'], { attempts: z.int() }),
@@ -50,7 +51,8 @@ export function presentMoment(moment: Moment) {
     return { at, kind: moment.kind, endToEndId, value: amountCents, how: resolution, isOwn }
   }
   if ('refund' in moment) {
-    const { id, value, reason } = presentRefund(moment.refund)
+    const { id, value, reason, nature } = presentRefund(moment.refund)
+    if (moment.kind === 'reversed') return { at, kind: moment.kind, refundId: id, value, nature }
     return { at, kind: moment.kind, refundId: id, value, reason }
   }
   return toApi(moment)

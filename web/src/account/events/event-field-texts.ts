@@ -39,6 +39,20 @@ const TEXTS: Record<Field, Pair> = {
     'Quanto todas as devoluções do depósito devolveram, em centavos.',
     'What all refunds of the deposit gave back, in cents.',
   ],
+  nature: [
+    'Por que o banco devolveu: `fraud` (fraude), `operational` (erro do banco do pagador), `automatic` (pagamento recorrente), `other`.',
+    'Why the bank returned it: `fraud`, `operational` (a mistake of the payer’s bank), `automatic` (a recurring payment), `other`.',
+  ],
+  reversedValue: ['Quanto voltou ao pagador, em centavos.', 'What went back to the payer, in cents.'],
+  chargedValue: [
+    'Quanto saiu do seu saldo, em centavos. Nulo: a equipe do guiche decide.',
+    'What was taken from your balance, in cents. Null: the guiche team decides.',
+  ],
+  owedValue: [
+    'Quanto faltou no saldo e ficou devido, em centavos. Nulo: a equipe do guiche decide.',
+    'What your balance lacked, which you owe, in cents. Null: the guiche team decides.',
+  ],
+  reversedAt: ['Quando o guiche soube da devolução.', 'When guiche learned of it.'],
   returnedFee: ['Quanto da tarifa voltou para você, em centavos.', 'What you got back of the fee, in cents.'],
   refundedAt: ['Quando o banco confirmou a devolução.', 'When the bank confirmed the refund.'],
   payoutId: ['O `id` do repasse.', 'The `id` of the payout.'],

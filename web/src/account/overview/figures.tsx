@@ -13,6 +13,10 @@ const useTexts = translations({
   available: ['Saldo disponível', 'Available balance'],
   availableNote: ['Para devoluções e repasses', 'For refunds and payouts'],
   reserved: (money: string) => [`Mais ${money} reservados para repasses`, `Plus ${money} reserved for payouts`],
+  owed: (money: string) => [
+    `Você deve ${money}, que os próximos valores pagam`,
+    `You owe ${money}, which the next money pays`,
+  ],
   payouts: ['Ver repasses', 'View payouts'],
   today: ['Recebido hoje', 'Received today'],
   last30: ['Recebido nos últimos 30 dias', 'Received in the last 30 days'],
@@ -46,6 +50,7 @@ export function Figures({ overview }: { overview: Overview | undefined }) {
         <p className={NOTE}>
           {overview && overview.reserved > 0 ? t.reserved(money(overview.reserved)) : t.availableNote}
         </p>
+        {overview && overview.owed > 0 && <p className="font-medium text-bad">{t.owed(money(overview.owed))}</p>}
         <p className={NOTE}>
           <Link to="/payouts" className="link font-medium">
             {t.payouts}

@@ -24,6 +24,10 @@ const useTexts = translations({
   ],
   available: ['Disponível agora', 'Available now'],
   reserved: (money: string) => [`${money} reservados para repasses`, `${money} reserved for payouts`],
+  owed: (money: string) => [
+    `${money} devidos, que os próximos valores pagam`,
+    `${money} owed, which the next money pays`,
+  ],
   payouts: ['Ver repasses', 'View payouts'],
   print: ['Imprimir', 'Print'],
   emptyTitle: ['Nenhum lançamento neste período', 'No entries in this period'],
@@ -104,7 +108,11 @@ function LineCard({ line }: { line: StatementLine }) {
 function CurrentBalance() {
   const t = useTexts()
   const { money } = useFormat()
-  const balance = useGet<{ available: number; reserved: number }>(['balance'], '/balance')
+  const balance = useGet<{ available: number; reserved: number; owed: number }>(['balance'], '/balance')
+  const notesOf = ({ reserved, owed }: { reserved: number; owed: number }) => [
+    ...(reserved > 0 ? [t.reserved(money(reserved))] : []),
+    ...(owed > 0 ? [t.owed(money(owed))] : []),
+  ]
   // Shows no error text, because the list below has it.
   const value = balance.data ? (
     <Money cents={balance.data.available} />
@@ -116,11 +124,7 @@ function CurrentBalance() {
   return (
     <Card>
       <div className="flex flex-wrap items-end justify-between gap-x-6 gap-y-2">
-        <Figure
-          label={t.available}
-          value={value}
-          note={balance.data && balance.data.reserved > 0 ? t.reserved(money(balance.data.reserved)) : ''}
-        />
+        <Figure label={t.available} value={value} note={balance.data ? notesOf(balance.data).join(' · ') : ''} />
         <Link to="/payouts" className="link inline-flex min-h-9 items-center font-medium">
           {t.payouts}
         </Link>

@@ -18,6 +18,7 @@ const useTexts = translations({
   webhooks: ['Webhooks', 'Webhooks'],
   log: ['Ver na auditoria', 'View audit log'],
   balance: ['Saldo', 'Balance'],
+  owed: (money: string) => [`Deve ${money} por devoluções do banco`, `Owes ${money} for reversals`],
   completed: ['Cobranças pagas', 'Paid charges'],
   pending: ['Aguardando', 'Pending'],
   expired: ['Expiradas', 'Expired'],
@@ -66,7 +67,7 @@ function Volume({ answer }: { answer: AccountDetails | undefined }) {
 
 function Counts({ answer }: { answer: AccountDetails | undefined }) {
   const t = useTexts()
-  const { count } = useFormat()
+  const { count, money } = useFormat()
   const loading = <Skeleton className="h-6 w-20" />
   const counted = (name: 'completed' | 'pending' | 'expired' | 'canceled') => (
     <Figure label={t[name]} value={answer ? count(answer.counts[name]) : loading} />
@@ -75,7 +76,11 @@ function Counts({ answer }: { answer: AccountDetails | undefined }) {
     <Card>
       <div className="grid grid-cols-2 gap-x-4 gap-y-5 lg:grid-cols-6">
         <div className="col-span-2">
-          <Figure label={t.balance} value={answer ? <Money cents={answer.account.balance} /> : loading} />
+          <Figure
+            label={t.balance}
+            value={answer ? <Money cents={answer.account.balance} /> : loading}
+            note={answer && answer.account.owed > 0 ? t.owed(money(answer.account.owed)) : ''}
+          />
         </div>
         {counted('completed')}
         {counted('pending')}

@@ -12,6 +12,7 @@ const LABELS = {
   feeBearer: ['Quem paga a tarifa', 'Fee paid by'],
   valueMin: ['Cobrança mínima', 'Minimum charge'],
   valueMax: ['Cobrança máxima', 'Maximum charge'],
+  reversalPolicy: ['Devoluções do banco', 'Reversals'],
 } as const
 export const TERMS = Object.keys(LABELS) as Term[]
 
@@ -20,6 +21,8 @@ export const useTermLabels: () => Readonly<Record<Term, string>> = translations(
 const useTexts = translations({
   account: ['Conta', 'Account'],
   payer: ['Pagador', 'Payer'],
+  charge: ['Descontar do saldo', 'Charge the balance'],
+  operator: ['Um operador decide', 'An operator decides'],
   none: ['nenhuma', 'none'],
 })
 
@@ -29,7 +32,7 @@ export function useTermText(): (term: Term, value: OwnTerms[Term]) => string {
   const language = useLanguage()
   return (term, value) => {
     if (value === null) return t.none
-    if (value === 'account' || value === 'payer') return t[value]
+    if (typeof value === 'string') return t[value]
     return term === 'feeBps' ? basisPointsText(value, language) : moneyText(value, language)
   }
 }

@@ -76,6 +76,12 @@ export function TermsDialog({ accountId, terms, onClose }: Props) {
   )
 }
 
+type Choice = Extract<OwnTerms[Term], string>
+const CHOICES: Partial<Record<Term, readonly Choice[]>> = {
+  feeBearer: ['account', 'payer'],
+  reversalPolicy: ['charge', 'operator'],
+}
+
 function TermField(props: {
   term: Term
   terms: AccountTerms
@@ -89,7 +95,8 @@ function TermField(props: {
   const textOf = useTermText()
   // The default is known only for terms that the account has not overridden.
   const defaultText = terms.own[term] === null ? t.defaultIs(textOf(term, terms.effective[term])) : t.default
-  if (term === 'feeBearer')
+  const choices = CHOICES[term]
+  if (choices)
     return (
       <Select
         label={label}
@@ -97,8 +104,7 @@ function TermField(props: {
         onChange={onChange}
         choices={[
           { value: '', label: defaultText },
-          { value: 'account', label: textOf(term, 'account') },
-          { value: 'payer', label: textOf(term, 'payer') },
+          ...choices.map((choice) => ({ value: choice, label: textOf(term, choice) })),
         ]}
       />
     )
@@ -130,7 +136,7 @@ const MAX_BPS = 10_000
 function parse(term: Term, typed: string): OwnTerms[Term] | undefined {
   const text = typed.replace('%', '').trim()
   if (text === '') return null
-  if (term === 'feeBearer') return text as 'account' | 'payer'
+  if (CHOICES[term]) return text as Choice
   const number = parseMoney(text)
   if (number === undefined || (term === 'feeBps' && number > MAX_BPS)) return undefined
   return term.startsWith('value') && number < 1 ? undefined : number

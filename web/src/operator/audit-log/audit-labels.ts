@@ -28,6 +28,7 @@ const useTexts = translations({
     from: ['De', 'From'],
     to: ['Até', 'To'],
     amountCents: ['Valor', 'Amount'],
+    owedCents: ['Ficou devido', 'Owed'],
     feeReturnedCents: ['Tarifa devolvida', 'Fee returned'],
     paymentLinkId: ['Link de pagamento', 'Payment link'],
     kind: ['Tipo', 'Kind'],
@@ -71,8 +72,10 @@ const useTexts = translations({
     replaced: ['substituído', 'replaced'],
     account: ['conta', 'account'],
     payer: ['pagador', 'payer'],
+    operator: ['um operador decide', 'an operator decides'],
     keep: ['mantida', 'kept'],
     close: ['encerrada', 'closed'],
+    chargeBalance: ['descontar do saldo', 'charge the balance'],
   },
   yes: ['sim', 'yes'],
   no: ['não', 'no'],
@@ -106,6 +109,7 @@ export function useFieldValue(): (field: string, value: unknown) => string {
     how: labels.resolution,
     charge: t.values,
     feeBearer: t.values,
+    reversalPolicy: { charge: t.values.chargeBalance, operator: t.values.operator },
     authorization: t.values,
   }
   return (field, value) => {

@@ -43,6 +43,7 @@ const useTexts = translations({
       'Refund in the ledger, but unknown to the provider',
     ],
     refund_other_amount: ['Devolução de valor diferente', 'Refund with a different amount'],
+    refund_other_nature: ['Devolução de natureza diferente', 'Refund of a different nature'],
     unread: ['Ilegível', 'Unreadable'],
   },
 })
