@@ -52,6 +52,8 @@ export async function openBank({ openSandbox, home, clock }) {
         { authorization: `Bearer ${token}` },
       )
     },
+    /** Returns a payment by itself, as after a report of fraud. */
+    reverse: (order) => ask('POST', '/bank/reversal', order),
     /** `isUnreachable`: the service's connections are refused, so nothing that it asks for is done. */
     async faults({ isUnreachable = false, ...plan }) {
       await (isUnreachable ? door.close() : door.open())

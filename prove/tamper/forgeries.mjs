@@ -2,6 +2,7 @@
 // are adjusted wherever possible, so that only the reasoning of the audit can find them.
 
 import { codeForgeries } from './code-forgeries.mjs'
+import { debtForgeries } from './debt-forgeries.mjs'
 import { historyForgeries } from './history-forgeries.mjs'
 import { payoutForgeries } from './payout-forgeries.mjs'
 import { sealForgeries } from './seal-forgeries.mjs'
@@ -9,9 +10,10 @@ import { sealForgeries } from './seal-forgeries.mjs'
 /**
  * `by` are checks of the audit, one of which must name the forgery. `bank` instead means that the books are consistent,
  * so only the comparison with the bank can find it. Accounts are those of `makeHistory`: the victim has deposits,
- * refunds and exceptions; eve has a PENDING charge of the same value as a paid deposit of the victim.
+ * refunds and exceptions; eve has a PENDING charge of the same value as a paid deposit of the victim; the debtor owes
+ * something for a reversal.
  */
-export function forgeries({ victim, eve }) {
+export function forgeries({ victim, eve, debtor }) {
   const NOBODY = `'00000000-0000-7000-8000-000000000000'`
   const at = (
     kind,
@@ -984,6 +986,7 @@ export function forgeries({ victim, eve }) {
     ...sealForgeries({ victim, eve }),
     ...payoutForgeries({ victim, eve }),
     ...codeForgeries({ victim, eve }),
+    ...debtForgeries({ debtor, eve }),
     ...historyForgeries({ victim, eve }),
   ].map(([name, by, sql, order]) => ({
     name,

@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 const VICTIM = 'ana@loja.example'
 const EVE = 'eve@loja.example'
 const IDLE = 'ivo@loja.example'
+const DEBTOR = 'rui@loja.example'
 const PATIENCE_MS = 30_000
 
 export async function makeHistory({ service, bank, api, db }) {
@@ -18,13 +19,14 @@ export async function makeHistory({ service, bank, api, db }) {
     await makeDeposits({ call, bank, db, service, victim, eve })
     await makeRefunds({ call, bank, db, service, victim })
     await makePayouts({ call, service, victim })
+    await makeDebt({ call, bank, db, service })
     await makeExceptions({ call, bank, db, service, victim })
     await makeCodes({ call, bank, db, service, victim, eve })
     const open = { value: 5000, description: 'order' }
     await call(victim, 'POST', '/api/deposit', { body: { ...open, externalId: 'open-1' }, key: 'key-open-1' })
     await call(eve, 'POST', '/api/deposit', { body: { ...open, externalId: 'open-2' }, key: 'key-open-2' })
     await until('events are delivered', async () => (await db.count('deliveries')) === 0)
-    return { victim: await db.accountId(VICTIM), eve: await db.accountId(EVE) }
+    return { victim: await db.accountId(VICTIM), eve: await db.accountId(EVE), debtor: await db.accountId(DEBTOR) }
   } finally {
     for (const receiver of receivers) receiver.stop()
   }
@@ -47,6 +49,8 @@ async function openAccounts({ service, receivers }) {
     '150',
     '--fee-fixed',
     '7',
+    '--reversal-policy',
+    'operator',
     '--reason',
     'as agreed',
   )
@@ -112,6 +116,19 @@ async function makePayouts({ call, service, victim }) {
   await run(service, 'payouts', 'pay', await ask(300), '--reference', 'E1')
   await run(service, 'payouts', 'reject', await ask(200), '--reason', 'no')
   await ask(100)
+}
+
+/** A deposit was paid out, and the bank returned it. Another one paid a part of the debt. */
+async function makeDebt({ call, bank, db, service }) {
+  await run(service, 'account', 'create', '--email', DEBTOR)
+  const debtor = { key: (await run(service, 'key', 'create', '--email', DEBTOR, '--name', 'prove')).trim() }
+  const charge = await paid({ call, bank, account: debtor, value: 5000 })
+  const { payout } = await call(debtor, 'POST', '/api/payouts', { body: { value: 3000 }, key: 'payout-rui' })
+  await run(service, 'payouts', 'pay', payout.id, '--reference', 'E3')
+  await bank.reverse({ endToEndId: await db.endToEndId(charge.id) })
+  const isBooked = async () => (await db.count(`refunds where nature = 'fraud'`)) === 1
+  await until('a reversal is booked', isBooked, PATIENCE_MS, () => settled({ service, db, bank }))
+  await paid({ call, bank, account: debtor, value: 1000 })
 }
 
 async function makeExceptions({ call, bank, db, service, victim }) {

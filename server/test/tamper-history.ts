@@ -35,24 +35,26 @@ import {
 import { world, type TestAccount, type World } from './world.ts'
 
 const HOUR_MS = 3_600_000
+const TERMS = { feeBps: 150, feeFixedCents: 7 }
 
 /**
  * Books with one of everything. Deposits are paid, paid late, paid wrong, paid twice, canceled, expired and open.
  * Refunds are done, failed, under way and made at the bank. Payouts are open, paid and rejected. There are exceptions
- * of each kind, open and resolved in each way, webhooks that were reached and not, closed days, and terms.
+ * of each kind, open and resolved in each way, webhooks that were reached and not, closed days, terms, and a debt.
  */
-export async function makeHistory(): Promise<{ w: World; victim: string; eve: string }> {
+export async function makeHistory(): Promise<{ w: World; victim: string; eve: string; debtor: string }> {
   const w = await world({ settings: { refunds: { byAccounts: false, returnFee: true } } })
-  const [victim, eve, idle] = [await w.account(), await w.account(), await w.account()]
+  const [victim, eve, idle, debtor] = [await w.account(), await w.account(), await w.account(), await w.account()]
   await makeOperator(w)
   await beginSeals(w.ctx)
-  await setAccountTerms(w.ctx, OPERATOR, victim.accountId, { feeBps: 150, feeFixedCents: 7 }, 'as agreed')
+  await setAccountTerms(w.ctx, OPERATOR, victim.accountId, { ...TERMS, reversalPolicy: 'operator' }, 'as agreed')
   await suspendAccount(w.ctx, OPERATOR, idle.accountId, 'has left')
   for (const account of [victim, eve]) await addWebhook(w, account)
   w.clock.advance(60_000)
   await makeDeposits(w, victim, eve)
   await makeRefunds(w, victim)
   await makePayouts(w, victim)
+  await makeDebt(w, debtor)
   await makeExceptions(w, victim)
   await makeCodes(w, victim, eve)
   const [noted] = (await listExceptions(w.ctx, { limit: 1 })).exceptions
@@ -70,7 +72,19 @@ export async function makeHistory(): Promise<{ w: World; victim: string; eve: st
   const memory = makeNumberingMemory()
   while ((await numberPending(w.ctx, memory)) !== 'idle');
   await signHead(w.ctx)
-  return { w, victim: victim.accountId, eve: eve.accountId }
+  return { w, victim: victim.accountId, eve: eve.accountId, debtor: debtor.accountId }
+}
+
+/** A deposit was paid out, and the bank returned it. Another one paid a part of the debt. */
+async function makeDebt(w: World, account: TestAccount): Promise<void> {
+  const { payment } = await completedCharge(w, { account })
+  const wanted = { accountId: account.accountId, valueCents: 30_00, note: null, idempotencyKey: null }
+  const { payout } = await requestPayout(w.ctx, OPERATOR, wanted)
+  await payPayout(w.ctx, OPERATOR, payout.id, { reference: 'E3' })
+  await w.sandbox.reverse({ endToEndId: payment.endToEndId })
+  w.clock.advance(60_000)
+  await settleListed(w)
+  await completedCharge(w, { account, valueCents: 10_00 })
 }
 
 /** A code whose limits changed, one that is closed, and payments of both that are held. */

@@ -10,7 +10,7 @@ import { world, type World } from '../world.ts'
 // The forgeries are those of prove/tamper.mjs, which tries all of them on the real service.
 type Forgery = { name: string; by: string[]; isBanks: boolean; sql: string }
 type Forgeries = {
-  forgeries(accounts: { victim: string; eve: string }): Forgery[]
+  forgeries(accounts: { victim: string; eve: string; debtor: string }): Forgery[]
   statementsOf(forgery: Forgery): string[]
 }
 const { forgeries, statementsOf } = (await import(
@@ -50,7 +50,7 @@ test('each guard of the schema that is gone, weakened or added is named', async 
   const { schema } = bookChecks(w.clock.now())
   const guards = (tx: Tx) => tx.rows<Omit<Difference, 'check'>>(schema!)
   expect(await inVain(w, guards)).toEqual([])
-  const nobody = { victim: randomUUID(), eve: randomUUID() }
+  const nobody = { victim: randomUUID(), eve: randomUUID(), debtor: randomUUID() }
   const forged = forgeries(nobody).filter(({ by, sql }) => by[0] === 'schema' && !sql.includes('rebook'))
   const unnamed: string[] = []
   for (const forgery of forged) {

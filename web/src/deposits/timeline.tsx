@@ -214,9 +214,8 @@ function useLines(entries: Props['entries'], deliveryPath: Props['deliveryPath']
         return { icon: icons.CheckIcon, tone: 'mark', text: t.released[way](money(entry.value)) }
       }
       case 'expired':
-        return { icon: icons.ClockIcon, tone: 'still', text: t.expired }
       case 'canceled':
-        return { icon: icons.CloseIcon, tone: 'still', text: t.canceled }
+        return { icon: entry.kind === 'expired' ? icons.ClockIcon : icons.CloseIcon, tone: 'still', text: t[entry.kind] }
       case 'refund_requested':
       case 'refund_done':
       case 'refund_failed':
