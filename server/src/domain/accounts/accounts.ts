@@ -82,7 +82,7 @@ export type ListedAccount = Account & {
 
 const LISTED_COLUMNS = `a.id as "accountId", a.email, a.name, a.created_at as "createdAt",
   a.suspended_at as "suspendedAt", a.suspended_reason as "suspendedReason",
-  ${heldFor('a.id', 'balance', 'reserved')} as "balanceCents", -${heldFor('a.id', 'owed')} as "owedCents"`
+  ${heldFor('a.id', 'balance', 'reserved', 'held')} as "balanceCents", -${heldFor('a.id', 'owed')} as "owedCents"`
 
 export async function listAccounts(
   core: Core,

@@ -119,12 +119,13 @@ async function lockErasable(
 type Account = { email: string; suspendedAt: Date | null; erasedAt: Date | null }
 
 function refusalOf(now: Date, { email, suspendedAt, erasedAt }: Account, underWay: UnderWay): string | undefined {
-  const { balanceCents, payouts, openCharges, refunds, exceptions } = underWay
+  const { balanceCents, payouts, openCharges, refunds, exceptions, disputes } = underWay
   if (erasedAt) return 'it was erased before'
   if (!suspendedAt) return `it is in use; first: guiche account suspend --email ${email} --reason "closed by request"`
   if (now.getTime() - suspendedAt.getTime() < SUSPENDED_MS)
     return 'it was suspended less than a minute ago, and requests from before may be under way; try again in a minute'
   if (payouts) return `a payout is REQUESTED; pay or reject it: guiche payouts list --email ${email} --status REQUESTED`
+  if (disputes) return 'a payer contests one of its payments; wait until it ends: guiche disputes list'
   if (balanceCents !== 0)
     return `its balance is ${formatReais(balanceCents)}; if that was paid to its holder elsewhere, add --paid-out`
   if (openCharges)
@@ -134,15 +135,23 @@ function refusalOf(now: Date, { email, suspendedAt, erasedAt }: Account, underWa
   return undefined
 }
 
-type UnderWay = { balanceCents: Cents; payouts: boolean; openCharges: boolean; refunds: boolean; exceptions: boolean }
+type UnderWay = {
+  balanceCents: Cents
+  payouts: boolean
+  openCharges: boolean
+  refunds: boolean
+  exceptions: boolean
+  disputes: boolean
+}
 
 function readUnderWay(tx: Tx, accountId: string): Promise<UnderWay> {
   return tx.one<UnderWay>(
     `select
-       ${heldFor('$1', 'balance', 'reserved')} as "balanceCents",
+       ${heldFor('$1', 'balance', 'reserved', 'held')} as "balanceCents",
        exists (select from payouts where account_id = $1 and status = 'REQUESTED') as payouts,
        exists (select from charges where account_id = $1 and status in ('OPENING', 'PENDING'))
          or exists (select from codes where account_id = $1 and closed_at is null and emv is not null) as "openCharges",
+       exists (select from disputes where account_id = $1 and status = 'OPEN') as disputes,
        exists (select from refunds r left join charges c on c.id = r.charge_id
         where r.due_at is not null and coalesce(r.account_id, c.account_id) = $1) as refunds,
        exists (select from exceptions x left join payments p on p.id = x.payment_id

@@ -59,7 +59,7 @@ const MAX_ACCOUNTS = 10_000
 
 const COUNT = `
   select count(*) as pending, greatest(0, ${MAX_BALANCE_CENTS} - greatest(
-    coalesce(sum(value_cents), 0) + ${heldFor('$1', 'balance', 'reserved')}, (
+    coalesce(sum(value_cents), 0) + ${heldFor('$1', 'balance', 'reserved', 'held')}, (
       select max(abs(cents)) from (
         select sum(b.credits_cents - b.debits_cents) as cents
         from ledger_accounts l join ledger_balances b on b.ledger_account_id = l.id

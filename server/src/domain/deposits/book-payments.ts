@@ -147,15 +147,15 @@ const BOOK = prepared(`
       source as debit_id, (select id from ledger_accounts where kind = 'balance' and account_id = n.account_id) as credit_id,
       amount_cents - fee_cents as amount_cents, source_net + fee_cents as debit_net, target_net as credit_net,
       payment_id, charge_id, account_id, null::uuid as refund_id, held_by as exception_id,
-      null::uuid as payout_id, booked_at as occurred_at, now as recorded_at
+      null::uuid as payout_id, null::uuid as dispute_id, booked_at as occurred_at, now as recorded_at
     from kept n where kind <> 'excepted'
     union all
     select 2 * place + 1, case when is_match then 'matched_fee' else 'fee' end, source, fees, fee_cents, source_net,
-      fees_net, payment_id, charge_id, account_id, null, held_by, null, booked_at, now
+      fees_net, payment_id, charge_id, account_id, null, held_by, null, null, booked_at, now
     from kept where kind <> 'excepted' and fee_cents > 0
     union all
     select 2 * place, 'suspense', source, suspense, amount_cents, source_net, target_net, payment_id, charge_id,
-      account_id, null, null, null, booked_at, now
+      account_id, null, null, null, null, booked_at, now
     from kept where kind = 'excepted'
   ), ${POST_LINES}
   select array(select payment_id from dropped) as dropped, array(select provider from lacking) as lacking,

@@ -8,17 +8,19 @@ import type { Nature } from '../ports/provider.ts'
 import { FEE, HAS_LINE, IS_FEE_BEHIND, IS_NET, type LineKindName } from './line-kinds.ts'
 
 export type Balance = {
-  /** What the account is owed: available and reserved. */
+  /** What the account is owed: available, reserved and held. */
   balanceCents: Cents
   availableCents: Cents
   /** For payouts that are REQUESTED. */
   reservedCents: Cents
+  /** While payers contest payments. */
+  heldCents: Cents
   /** What the account owes for reversals. */
   owedCents: Cents
 }
 
 /** In SQL, what the ledger accounts of these kinds hold for an account. */
-export function heldFor(account: string, ...kinds: ('balance' | 'reserved' | 'owed')[]): string {
+export function heldFor(account: string, ...kinds: ('balance' | 'reserved' | 'held' | 'owed')[]): string {
   const named = kinds.map((kind) => `'${kind}'`).join(', ')
   return `(
     select coalesce(sum(b.credits_cents - b.debits_cents), 0)::bigint
@@ -32,11 +34,12 @@ const BALANCES: SharedRead<Balance & { accountId: string }> = {
     select account_id as "accountId", sum(cents) filter (where kind <> 'owed')::bigint as "balanceCents",
       sum(cents) filter (where kind = 'balance')::bigint as "availableCents",
       coalesce(sum(cents) filter (where kind = 'reserved'), 0)::bigint as "reservedCents",
+      coalesce(sum(cents) filter (where kind = 'held'), 0)::bigint as "heldCents",
       coalesce(-sum(cents) filter (where kind = 'owed'), 0)::bigint as "owedCents"
     from (
       select l.account_id, l.kind, b.credits_cents - b.debits_cents as cents
       from ledger_accounts l join ledger_balances b on b.ledger_account_id = l.id
-      where l.kind in ('balance', 'reserved', 'owed') and l.account_id = any($1)
+      where l.kind in ('balance', 'reserved', 'held', 'owed') and l.account_id = any($1)
     ) held
     group by account_id`,
   keyOf: ({ accountId }) => accountId,
@@ -59,6 +62,7 @@ export type StatementLine = {
   refundId: string | null
   nature: Nature | null
   payoutId: string | null
+  disputeId: string | null
   /** As it is now. */
   payout: { status: 'REQUESTED' | 'PAID' | 'REJECTED'; reference: string | null; paidAt: string | null } | null
   endToEndId: string | null
@@ -212,10 +216,11 @@ function linesSql(direction: 'asc' | 'desc', { read, where } = { read: '$4', whe
       ${hexId('l.refund_id')} as "refundId",
       r.nature,
       ${hexId('l.payout_id')} as "payoutId",
+      ${hexId('l.dispute_id')} as "disputeId",
       case when o.id is not null then json_build_object(
         'status', o.status, 'reference', o.reference, 'paidAt', o.paid_at::text
       ) end as payout,
-      (select end_to_end_id from payments where id = l.payment_id) as "endToEndId",
+      (select end_to_end_id from payments where id = coalesce(l.payment_id, (select payment_id from disputes where id = l.dispute_id))) as "endToEndId",
       s.gross as "grossCents",
       s.fee as "feeCents",
       coalesce(c.external_id, (select k.external_id from codes k where k.id = c.code_id)) as "externalId",

@@ -5,15 +5,15 @@ import type { Tx } from '../../db/tx.ts'
 
 /**
  * The kinds of ledger account. cash: what a provider holds for us. balance: what is available to an account holder.
- * reserved: what an account holder asked to be paid out. owed: what an account holder owes for reversals, below zero.
- * fees: what we earned. suspense: what arrived and has no owner
+ * reserved: what an account holder asked to be paid out. held: what is set aside while payers contest payments. owed:
+ * what an account holder owes for reversals, below zero. fees: what we earned. suspense: what arrived and has no owner
  * yet. refunding: what is on its way back to payers. paid_out: what the operator paid to account holders. missing: what
  * left a provider without us, until it is decided who bears it. written_off: what the operator kept or lost by
  * decision. It may be negative, because a loss that happened must be bookable.
  */
 export type LedgerKey =
   | { kind: 'cash'; provider: string }
-  | { kind: 'balance' | 'reserved' | 'owed'; accountId: string }
+  | { kind: 'balance' | 'reserved' | 'held' | 'owed'; accountId: string }
   | { kind: 'fees' | 'suspense' | 'refunding' | 'paid_out' | 'missing' | 'written_off' }
 
 /** In the order in which they occur, with the debited and the credited side. */
@@ -40,6 +40,8 @@ export type TransferKind =
   | 'payout_reserved' // balance → reserved
   | 'payout_paid' // reserved → paid_out
   | 'payout_returned' // reserved → balance
+  | 'dispute_held' // balance → held
+  | 'dispute_released' // held → balance
 
 /** A transfer without what it is about. */
 export type Movement = {
@@ -51,7 +53,7 @@ export type Movement = {
 
 /** All ids are UUIDs. */
 export type Transfer = Movement &
-  (OfPayment | OfPayout | { kind: 'debt_paid' }) & {
+  (OfPayment | OfPayout | OfDispute | { kind: 'debt_paid' }) & {
     occurredAt: Date
     /** Now, unless it is recorded later than it was booked. */
     recordedAt?: Date
@@ -65,6 +67,7 @@ type OfPayment = {
   exceptionId?: string
 }
 type OfPayout = { payoutId: string }
+type OfDispute = { disputeId: string; chargeId: string | null }
 
 /**
  * What a posting has moved on each ledger account so far, in the order of history. Returns credits less debits of the
@@ -112,9 +115,9 @@ export const POST_LINES = `
     select id, move_balance(id, debits, credits) + debits - credits as cents from (select * from sums order by id) s
   ), posted as (
     insert into transfers (kind, debit_id, credit_id, amount_cents, debit_after_cents, credit_after_cents, payment_id,
-      charge_id, refund_id, exception_id, payout_id, occurred_at, recorded_at, account_id)
+      charge_id, refund_id, exception_id, payout_id, dispute_id, occurred_at, recorded_at, account_id)
     select l.kind, l.debit_id, l.credit_id, l.amount_cents, d.cents + l.debit_net, c.cents + l.credit_net, l.payment_id,
-      l.charge_id, l.refund_id, l.exception_id, l.payout_id, l.occurred_at, l.recorded_at, l.account_id
+      l.charge_id, l.refund_id, l.exception_id, l.payout_id, l.dispute_id, l.occurred_at, l.recorded_at, l.account_id
     from lines l join moved d on d.id = l.debit_id join moved c on c.id = l.credit_id
     order by l.place
     returning id
@@ -127,7 +130,7 @@ export const OWING = `array(
 )`
 
 type Line = Pick<Transfer, 'kind' | 'amountCents' | 'occurredAt'> &
-  Partial<OfPayment & OfPayout> & {
+  Partial<OfPayment & OfPayout & OfDispute> & {
     debitId: number
     creditId: number
     debitNet: Cents
@@ -147,6 +150,7 @@ const LINE_COLUMNS: Columns<Line> = {
   refund_id: ['uuid', ({ refundId }) => refundId ?? null],
   exception_id: ['uuid', ({ exceptionId }) => exceptionId ?? null],
   payout_id: ['uuid', ({ payoutId }) => payoutId ?? null],
+  dispute_id: ['uuid', ({ disputeId }) => disputeId ?? null],
   occurred_at: ['timestamptz', ({ occurredAt }) => occurredAt],
   recorded_at: ['timestamptz', ({ recordedAt }) => recordedAt],
 }
@@ -242,14 +246,13 @@ export async function makeBalanceAccount(tx: Tx, accountId: string): Promise<voi
 
 const FIND_LEDGER_IDS = `
   select id, concat(kind, ' ', account_id, provider) as text from ledger_accounts
-  where (kind = 'balance' and account_id = any($1)) or (kind = 'reserved' and account_id = any($2))
-    or (kind = 'owed' and account_id = any($3)) or (kind = 'cash' and provider = any($4)) or kind = any($5)`
+  where (kind = 'balance' and account_id = any($1)) or (kind in ('reserved', 'held', 'owed') and account_id = any($2))
+    or (kind = 'cash' and provider = any($3)) or kind = any($4)`
 
 async function ledgerIds(tx: Tx, keys: LedgerKey[]): Promise<(key: LedgerKey) => number> {
   const rows = await tx.rows<{ id: number; text: string }>(FIND_LEDGER_IDS, [
     keys.flatMap((key) => (key.kind === 'balance' ? key.accountId : [])),
-    keys.flatMap((key) => (key.kind === 'reserved' ? key.accountId : [])),
-    keys.flatMap((key) => (key.kind === 'owed' ? key.accountId : [])),
+    keys.flatMap((key) => ('accountId' in key && key.kind !== 'balance' ? key.accountId : [])),
     keys.flatMap((key) => (key.kind === 'cash' ? key.provider : [])),
     keys.flatMap((key) => ('accountId' in key || 'provider' in key ? [] : key.kind)),
   ])
@@ -260,8 +263,8 @@ async function ledgerIds(tx: Tx, keys: LedgerKey[]): Promise<(key: LedgerKey) =>
 }
 
 /**
- * The first payment of a provider makes its accounts, and the first payout those of payouts. In sorted order, because a
- * transaction waits for a row that another one is just creating, as for a lock.
+ * The first payment of a provider makes its accounts, the first payout or dispute those of these. In sorted order,
+ * because a transaction waits for a row that another one is just creating, as for a lock.
  */
 export async function makeLedgerAccounts(tx: Tx, keys: LedgerKey[]): Promise<Map<string, number>> {
   const ids = new Map<string, number>()

@@ -73,6 +73,16 @@ export const LINE_KINDS = {
     means: 'available again, because the payout was rejected',
     mark: 'J',
   },
+  dispute_held: {
+    titles: ['Valor bloqueado por contestação', 'Set aside for a dispute'],
+    means: 'set aside because the payer contests the payment',
+    mark: 'D',
+  },
+  dispute_released: {
+    titles: ['Valor desbloqueado', 'Dispute ended'],
+    means: 'available again, because the dispute ended',
+    mark: 'E',
+  },
 } as const satisfies Partial<Record<TransferKind, LineKind>>
 
 export type LineKindName = keyof typeof LINE_KINDS

@@ -72,6 +72,12 @@ const LISTS: Record<string, List> = {
     `select id, to_jsonb(t) - '{account_id,request_hash,requested_by,ended_by}'::text[] as row from payouts t
      where account_id = $1`,
   ),
+  disputes: byUuid(
+    `select d.id, to_jsonb(d) - 'account_id' || jsonb_build_object('evidence', (
+       select coalesce(jsonb_agg(to_jsonb(e) - '{dispute_id,content,access,due_at,given_by}'::text[] order by e.id), '[]')
+       from dispute_evidence e where e.dispute_id = d.id)) as row
+     from disputes d where account_id = $1`,
+  ),
   transfers: byNumber(`${side('credit', CREDITS)} union all ${side('debit', DEBITS)}`),
   events: byUuid(`select id, to_jsonb(t) - '{account_id,seal}'::text[] as row from events t where account_id = $1`),
   audit_log: byNumber(
@@ -85,8 +91,8 @@ export async function* exportAccount(core: Core, accountId: string): AsyncGenera
     core.pool,
     `select jsonb_build_object('exported_at', $2::timestamptz,
        'account', to_jsonb(a) - '{user_id,user_kind}'::text[], 'user', to_jsonb(u) - 'kind',
-       'balance_cents', ${heldFor('a.id', 'balance', 'reserved')}, 'reserved_cents', ${heldFor('a.id', 'reserved')},
-       'owed_cents', -${heldFor('a.id', 'owed')}
+        'balance_cents', ${heldFor('a.id', 'balance', 'reserved', 'held')}, 'reserved_cents', ${heldFor('a.id', 'reserved')},
+        'held_cents', ${heldFor('a.id', 'held')}, 'owed_cents', -${heldFor('a.id', 'owed')}
      )::text as head from accounts a join users u on u.id = a.user_id where a.id = $1`,
     [accountId, core.now()],
   )
