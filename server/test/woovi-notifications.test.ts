@@ -151,18 +151,23 @@ describe('what it is about', () => {
 })
 
 describe('registering', () => {
-  test('the address is registered once, for every Pix received, and again when it was switched off', async () => {
+  const EVENTS = [
+    'OPENPIX:TRANSACTION_RECEIVED',
+    ...['CREATED', 'ACCEPTED', 'REJECTED', 'CANCELED'].map((what) => `OPENPIX:DISPUTE_${what}`),
+  ]
+
+  test('the address is registered once, for every Pix received and every dispute, and again when it was switched off', async () => {
     const { woovi, provider } = await connectWoovi()
     await provider.registerNotifications(HOOK)
     await provider.registerNotifications(HOOK)
-    expect(woovi.webhooks).toMatchObject([{ event: 'OPENPIX:TRANSACTION_RECEIVED', url: HOOK, isActive: true }])
+    expect(woovi.webhooks).toMatchObject(EVENTS.map((event) => ({ event, url: HOOK, isActive: true })))
     woovi.webhooks[0]!.isActive = false
     await provider.registerNotifications(HOOK)
     await provider.registerNotifications(`${HOOK}2`)
-    expect(woovi.webhooks.map(({ url, isActive }) => [url, isActive])).toEqual([
-      [HOOK, false],
-      [HOOK, true],
-      [`${HOOK}2`, true],
+    expect(woovi.webhooks.map(({ url, isActive, event }) => [url, isActive, event])).toEqual([
+      ...EVENTS.map((event, nth) => [HOOK, nth > 0, event]),
+      [HOOK, true, EVENTS[0]],
+      ...EVENTS.map((event) => [`${HOOK}2`, true, event]),
     ])
   })
 
@@ -171,13 +176,16 @@ describe('registering', () => {
     woovi.fail('POST /webhook', 'lose')
     await expect(provider.registerNotifications(HOOK)).rejects.toMatchObject({ outcome: 'unknown' })
     await provider.registerNotifications(HOOK)
-    expect(woovi.webhooks).toHaveLength(1)
+    expect(woovi.webhooks.map(({ event }) => event)).toEqual(EVENTS)
   })
 
   test('where the filter is not heeded, ours is looked for on the next pages, within a bound', async () => {
-    const other = (url: string) => ({ id: '1', name: 'x', url, event: 'OPENPIX:TRANSACTION_RECEIVED', isActive: true })
-    const listed = (urls: string[], hasNextPage: boolean): Said =>
-      ok({ webhooks: urls.map(other), pageInfo: { hasNextPage } })
+    const listed = (urls: string[], hasNextPage: boolean): Said => {
+      const webhooks = urls.flatMap((url) =>
+        EVENTS.map((event) => ({ id: '1', name: 'x', url, event, isActive: true })),
+      )
+      return ok({ webhooks, pageInfo: { hasNextPage } })
+    }
     const later = await connectScripted((_, nth) => listed(nth < 3 ? ['https://x.example'] : [HOOK], nth < 3))
     await later.provider.registerNotifications(HOOK)
     expect([later.psp.count('GET'), later.psp.count('POST')]).toEqual([3, 0])

@@ -28,6 +28,11 @@ export type WooviServer = {
   /** Adds an entry of another kind to the transactions. */
   addEntry(changes: Record<string, unknown>): void
   changeEntry(endToEndId: string, changes: Record<string, unknown>): void
+  /** By the Pix. */
+  disputes: Map<string, WooviDispute>
+  /** A payer contests a Pix. With a value it is a contestation at Woovi, otherwise a MED, which has none. */
+  contest(endToEndId: string, changes?: { value?: number; reason?: string; sent?: boolean }): Promise<WooviDispute>
+  decide(endToEndId: string, status: WooviDispute['status'], options?: { sent?: boolean }): Promise<void>
   endRefund(correlationID: string, status: 'REFUNDED' | 'NOT_ACCOMPLISHED'): void
   sign(body: string): string
   /** Signs with a new key from now on. The old keys stay listed, or not. */
@@ -49,6 +54,16 @@ export type WooviCharge = {
   createdAt: Date
   expiresAt: Date
   paidAt: Date | undefined
+}
+export type WooviDispute = {
+  id: string
+  endToEndId: string
+  status: 'CREATED' | 'ACCEPTED' | 'REJECTED' | 'CANCELED'
+  value: number | undefined
+  disputeReason: string | undefined
+  createdAt: string
+  /** What was fetched for each document. */
+  evidence: { url: string; correlationID: string; description?: string; bytes: Buffer }[]
 }
 type WooviWebhook = { id: string; name: string; event: string; url: string; isActive: boolean }
 type Refund = {
@@ -87,6 +102,7 @@ export async function openWooviServer(
   const ok = (json: unknown): Answer => ({ status: 200, json })
   const present = (charge: WooviCharge) => presentCharge(charge, now())
 
+  const disputes: WooviServer['disputes'] = new Map()
   const codes = new Map<string, Record<'correlationID' | 'name' | 'brCode' | 'identifier', string>>()
   const routes: Record<string, (request: Request) => Answer | Promise<Answer>> = {
     'POST /charge'({ query, body }) {
@@ -157,6 +173,30 @@ export async function openWooviServer(
     'GET /refund/:id'({ id }) {
       const refund = refunds.get(id)
       return refund ? ok({ pixTransactionRefund: presentRefund(refund) }) : refused('Reembolso não encontrado')
+    },
+    'GET /dispute'({ query }) {
+      const [start, end] = [query.get('start'), query.get('end')]
+      if (start === null || end === null) return refused('Período inválido')
+      const wanted = [...disputes.values()].filter(({ createdAt }) => createdAt >= start && createdAt <= end)
+      const shown = wanted.map((dispute) => ({ ...presentDispute(dispute), createdAt: dispute.createdAt }))
+      return ok(pageOf('disputes', shown, query))
+    },
+    'GET /dispute/:id'({ id }) {
+      const dispute = disputes.get(id)
+      return dispute ? ok({ dispute: presentDispute(dispute) }) : refused('Dispute not found')
+    },
+    async 'POST /dispute/:id'({ id, body }) {
+      const dispute = [...disputes.values()].find((one) => `${one.id}/evidence` === id)
+      if (!dispute) return refused('Dispute not found')
+      if (dispute.status !== 'CREATED')
+        return refused(`You cannot send a evidence for a ${dispute.status.toLowerCase()} dispute`)
+      const documents = body.documents as { url: string; correlationID: string; description?: string }[]
+      for (const document of documents) {
+        const file = await fetch(document.url)
+        if (!file.ok) return refused('The document cannot be downloaded')
+        dispute.evidence.push({ ...document, bytes: Buffer.from(await file.arrayBuffer()) })
+      }
+      return ok({ documents: documents.map((document) => ({ ...document, url: 'https://woovi.example/document' })) })
     },
     'GET /webhook'({ query }) {
       const wanted = webhooks.filter((webhook) => webhook.url === query.get('url'))
@@ -234,6 +274,13 @@ export async function openWooviServer(
     return endToEndId
   }
 
+  async function tellOfDispute(dispute: WooviDispute) {
+    const event = `OPENPIX:DISPUTE_${dispute.status}`
+    const urls = webhooks.filter((webhook) => webhook.isActive && webhook.event === event).map((webhook) => webhook.url)
+    const status = dispute.status === 'CREATED' ? 'OPENED' : dispute.status
+    await notify(urls, { event, dispute: { ...presentDispute(dispute), status } })
+  }
+
   return {
     url,
     exchanges,
@@ -257,6 +304,28 @@ export async function openWooviServer(
         entries.find((entry) => entry['endToEndId'] === endToEndId)!,
         changes,
       ),
+    disputes,
+    async contest(endToEndId, { value, reason, sent = true } = {}) {
+      const id = randomBytes(12).toString('hex')
+      const createdAt = now().toISOString()
+      const dispute: WooviDispute = {
+        id,
+        endToEndId,
+        status: 'CREATED',
+        value,
+        disputeReason: reason,
+        createdAt,
+        evidence: [],
+      }
+      disputes.set(endToEndId, dispute)
+      if (sent) await tellOfDispute(dispute)
+      return dispute
+    },
+    async decide(endToEndId, status, { sent = true } = {}) {
+      const dispute = disputes.get(endToEndId)!
+      dispute.status = status
+      if (sent) await tellOfDispute(dispute)
+    },
     endRefund: (correlationID, status) => void (refunds.get(correlationID)!.status = status),
     sign,
     rotateKey: ({ keepOld }) => {
@@ -340,6 +409,12 @@ function brCodeOf({ transactionID, value }: WooviCharge): string {
     merchantCity: 'Sao Paulo',
     amountCents: value,
   })
+}
+
+function presentDispute({ id, endToEndId, status, value, disputeReason }: WooviDispute): object {
+  if (value === undefined) return { type: 'MED', status, endToEndId, id }
+  const payer = { name: 'Seu Jorge', email: 'jorge@test.com', phoneNumber: '+551199999999' }
+  return { type: 'CHARGEBACK', status, endToEndId, id, value, disputeReason, ...payer }
 }
 
 function presentRefund(made: Refund): object {

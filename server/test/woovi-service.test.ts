@@ -1,85 +1,39 @@
-import { expect, onTestFinished, test } from 'vitest'
-import { audit } from '../src/domain/audit/audit.ts'
+import { expect, test } from 'vitest'
 import { transact } from '../src/db/tx.ts'
 import { settle } from '../src/domain/deposits/settle.ts'
 import type { ReceivedPayment } from '../src/domain/ports/provider.ts'
 import { listClosings } from '../src/domain/reconciliation/closings.ts'
 import { listExceptions } from '../src/domain/refunds/exceptions.ts'
 import { resolveException } from '../src/domain/refunds/resolve-exception.ts'
-import { makeContext, type Context } from '../src/domain/context.ts'
-import { makeWoovi } from '../src/providers/woovi/adapter.ts'
-import { checkDue } from '../src/workers/check.ts'
 import { reconcileDue } from '../src/workers/reconcile.ts'
 import { runDueRefunds } from '../src/workers/refund.ts'
 import { holdings, OPERATOR } from './refund-steps.ts'
-import { appWith, bearer, deposit, get, portOf, post } from './requests.ts'
-import { APP_ID, openWooviServer } from './woovi-server.ts'
-import { world } from './world.ts'
+import { bearer, deposit, get, post } from './requests.ts'
+import { serveWithWoovi } from './woovi-world.ts'
 
 // The whole service with Woovi as its only provider: real sockets in both directions, and notifications that Woovi
 // really posts.
 
 const HOUR_MS = 3_600_000
 
-async function serveWithWoovi() {
-  const w = await world()
-  const woovi = await openWooviServer({ now: w.clock.now })
-  onTestFinished(() => woovi.stop())
-  const provider = makeWoovi({
-    name: 'woovi',
-    url: woovi.url,
-    appId: APP_ID,
-    callsPerSecond: 0,
-    now: w.clock.now,
-    log: w.ctx.log,
-    metrics: w.ctx.metrics,
-    timings: { writeTimeoutMs: 400, backoffBaseMs: 1 },
-  })
-  onTestFinished(() => provider.close())
-  const { pool, clock, log, metrics, settings, webhookSender, instance } = w.ctx
-  const ctx: Context = makeContext({
-    pool,
-    clock,
-    log,
-    metrics,
-    settings,
-    providers: [provider],
-    webhookSender,
-    mailer: w.ctx.mailer,
-    instance,
-  })
-  const app = await appWith(ctx)
-  await app.listen({ host: '127.0.0.1', port: 0 })
-  await provider.registerNotifications(`http://127.0.0.1:${portOf(app)}/callbacks/woovi/secret-of-woovi`)
-  const account = await w.account()
-  const open = async (value = 50_00) => {
-    const answer = await app.inject(deposit(account.key, JSON.stringify({ value })))
-    return answer.json().charge as { id: string; paymentLinkId: string; emv: string; status: string }
-  }
-  const query = async (link: string) => (await app.inject(get(account.key, `/api/deposit/${link}`))).json().charge
-  const checkAll = async () => {
-    while ((await checkDue(ctx)) === 'more');
-  }
-  const isClean = async () => (await audit(ctx)).differences
-  return { ...w, ctx, app, woovi, provider, account, open, query, checkAll, isClean }
-}
-
 test('a deposit is paid, Woovi tells us, it is credited once, and the books agree with Woovi’s', async () => {
   const s = await serveWithWoovi()
-  expect(s.woovi.notified).toMatchObject([{ status: 200 }]) // Woovi's test of the address
+  // Woovi's tests of the address, for Pix and for disputes.
+  const tests = s.woovi.notified.length
+  expect(s.woovi.notified).toEqual(Array(5).fill(expect.objectContaining({ status: 200 })))
   const charge = await s.open()
   expect(charge).toMatchObject({ status: 'PENDING', emv: expect.stringContaining('br.gov.bcb.pix') })
   expect(s.woovi.charges.get(charge.id)).toMatchObject({ value: 50_00 })
 
   const endToEndId = await s.woovi.pay(charge.id)
-  expect(s.woovi.notified[1]).toMatchObject({ status: 200 })
+  expect(s.woovi.notified[tests]).toMatchObject({ status: 200 })
   // A notification is only a hint: nothing is credited before Woovi is asked.
   expect(await s.balanceCents(s.account.accountId)).toBe(0)
   await s.checkAll()
   expect(await s.balanceCents(s.account.accountId)).toBe(49_50)
 
   // The notification is repeated, and Woovi is asked again in every way there is.
-  const { url, body, signature } = s.woovi.notified[1]!
+  const { url, body, signature } = s.woovi.notified[tests]!
   const again = { method: 'POST', headers: { 'x-webhook-signature': signature }, body }
   expect((await fetch(url, again)).status).toBe(200)
   await s.checkAll()

@@ -35,7 +35,9 @@ export type Provider = {
   /** Safe to repeat with the same refundId (at most 35 letters and digits). */
   refund(request: ProviderRefundRequest): Promise<ProviderRefund>
   checkRefund(request: { endToEndId: string; refundId: string }): Promise<ProviderRefund | 'absent'>
-  /** Asks the provider to post to this URL when a Pix arrives. */
+  /** What payers contest. Undefined if the provider does not tell. */
+  readonly disputes?: ProviderDisputes
+  /** Asks the provider to post to this URL when a Pix arrives, or when a payer contests one. */
   registerNotifications(url: string): Promise<void>
   /** What to ask about. 'refused': surely not from this provider. Throws for a body that it would never send. */
   readNotification(request: NotificationRequest): Promise<Hint[] | 'refused'>
@@ -140,7 +142,31 @@ export type Hint = {
   occurredAt?: Date | undefined
   /** The notification tells of refunds of the Pix, so it is worth a question although the Pix is in the books. */
   mentionsRefunds?: boolean
+  /** The notification tells of a dispute about the Pix, and not of the Pix. */
+  isDispute?: boolean
 }
+
+export type ProviderDisputes = {
+  /** By the Pix that the payer contests. */
+  find(endToEndId: string): Promise<ProviderDispute | 'absent'>
+  /** Of a window of time. Like a notification it only says about which to ask: unreadable entries are left out. */
+  list(window: { from: Date; to: Date }): Promise<Pick<ProviderDispute, 'endToEndId' | 'status'>[]>
+  /** The provider fetches the file from the URL before it answers. Nobody can ask afterwards whether it did. */
+  sendEvidence(evidence: ProviderEvidence): Promise<void>
+}
+
+export type ProviderDispute = {
+  id: string
+  endToEndId: string
+  status: 'open' | 'accepted' | 'rejected' | 'canceled'
+  /** Null: the provider does not say, and means the whole payment. */
+  amountCents: Cents | null
+  reason: string | null
+  /** Null: the provider does not say. */
+  openedAt: Date | null
+}
+
+export type ProviderEvidence = { disputeId: string; evidenceId: string; url: string; description: string | null }
 
 export type ProviderHealth = {
   breaker: 'closed' | 'open' | 'half-open'

@@ -20,6 +20,7 @@ import {
   type Adapter,
   type ProviderApi,
 } from '../http/provider.ts'
+import { makeDisputes } from './disputes.ts'
 import {
   chargeBody,
   codeBody,
@@ -74,7 +75,11 @@ export function makeWoovi(options: WooviOptions): Provider {
     registerNotifications: (url) => registerNotifications(adapter, url),
     readNotification: (request) => readNotification(signatures, request),
   })
-  return { ...provider, createCode: (request) => createCode(adapter, request) }
+  return {
+    ...provider,
+    createCode: (request) => createCode(adapter, request),
+    disputes: makeDisputes(adapter, ABSENT),
+  }
 }
 
 // Woovi answers 400 for an unknown id.

@@ -5,6 +5,7 @@ import type {
   Hint,
   ProviderCharge,
   ProviderChargeRequest,
+  ProviderDispute,
   ProviderRefund,
   ReceivedPayment,
 } from '../../domain/ports/provider.ts'
@@ -37,6 +38,15 @@ const QUIRKS = {
     ReceivedPayment['givenBack']
   >,
   /** Refunds of transactions and of charges use different words. */
+  /** Its pages, its description and its notifications name the state of a new dispute differently. */
+  disputeStatus: {
+    CREATED: 'open',
+    OPENED: 'open',
+    IN_REVIEW: 'open',
+    ACCEPTED: 'accepted',
+    REJECTED: 'rejected',
+    CANCELED: 'canceled',
+  } as Record<string, ProviderDispute['status']>,
   refundStatus: {
     IN_PROCESSING: 'processing',
     REFUNDED: 'done',
@@ -111,6 +121,27 @@ const webhookList = z.object({
   webhooks: z.array(webhook),
   pageInfo: z.object({ hasNextPage: z.boolean().nullish() }).nullish(),
 })
+
+const dispute = z.object({
+  status: z.string(),
+  endToEndId: z.string().regex(END_TO_END_ID),
+  id: z.string().regex(PLAIN_ID).nullish(),
+  // Described as text and shown as a number. A MED has none.
+  value: z
+    .union([
+      cents,
+      z
+        .string()
+        .regex(/^[1-9]\d*$/)
+        .transform(Number)
+        .pipe(cents),
+    ])
+    .nullish(),
+  disputeReason: text,
+  createdAt: moment,
+})
+const disputeList = z.object({ disputes: z.array(z.unknown()), pageInfo: paging.nullish() })
+const evidence = z.object({ documents: z.array(z.unknown()) })
 
 const refund = z.object({ correlationID: z.string(), value: cents, status: z.string().nullish() })
 
@@ -203,6 +234,38 @@ export function readRefund(json: unknown, refundId: string): ProviderRefund {
   return { refundId, amountCents: body.value, status, reason: null }
 }
 
+/** One without an id of its own is named by its Pix, as Woovi looks it up. */
+export function readDispute(json: unknown): ProviderDispute {
+  const { endToEndId, id, value, disputeReason, createdAt, ...body } = parse(dispute, json)
+  const status = QUIRKS.disputeStatus[body.status]
+  if (!status) throw new MalformedResponse('an unknown status of a dispute')
+  return {
+    id: id ?? endToEndId,
+    endToEndId,
+    status,
+    amountCents: value ?? null,
+    reason: disputeReason ?? null,
+    openedAt: createdAt ?? null,
+  }
+}
+
+export function readOneDispute(json: unknown, endToEndId: string): ProviderDispute {
+  const found = readDispute(parse(z.object({ dispute: z.unknown() }), json).dispute)
+  if (found.endToEndId !== endToEndId) throw new MalformedResponse('the dispute of another Pix than the one asked for')
+  return found
+}
+
+export function readDisputePage(json: unknown, skip: number): { disputes: unknown[]; isLast: boolean } {
+  const { disputes, pageInfo } = parse(disputeList, json)
+  if (pageInfo?.errors?.length) throw new MalformedResponse('a page with errors')
+  if (pageInfo && pageInfo.skip !== skip) throw new MalformedResponse('another page than the one asked for')
+  return { disputes, isLast: disputes.length === 0 || !pageInfo?.hasNextPage }
+}
+
+export function readEvidence(json: unknown): void {
+  parse(evidence, json)
+}
+
 export function readWebhooks(json: unknown): { webhooks: Webhook[]; hasNext: boolean } {
   const { webhooks, pageInfo } = parse(webhookList, json)
   return {
@@ -221,6 +284,8 @@ export function readPublicKeys(json: unknown): KeyObject[] {
 /** A body that names neither is a test. */
 export function readHints(body: Buffer): Hint[] {
   const notification = parseNotification(body)
+  const contested = matching(objectOf(notification.dispute).endToEndId, END_TO_END_ID)
+  if (contested !== null) return [{ txid: null, endToEndId: contested, isDispute: true }]
   const pix = objectOf(notification.pix)
   const named = objectOf(notification.charge).correlationID ?? objectOf(pix.charge).correlationID
   const txid = matching(named, PLAIN_ID)

@@ -4,22 +4,30 @@ import { get, startDeadline, type Call, type Deadline } from '../http/call.ts'
 import { bodyOf, readOrThrow, type Adapter } from '../http/provider.ts'
 import { readHints, readPublicKeys, readWebhooks } from './messages.ts'
 
-// The events of charges repeat it, and each would cost two calls.
-const EVENT = 'OPENPIX:TRANSACTION_RECEIVED'
+// The events of charges repeat the first, and each would cost two calls. A webhook of Woovi has one event.
+const EVENTS = [
+  'OPENPIX:TRANSACTION_RECEIVED',
+  'OPENPIX:DISPUTE_CREATED',
+  'OPENPIX:DISPUTE_ACCEPTED',
+  'OPENPIX:DISPUTE_REJECTED',
+  'OPENPIX:DISPUTE_CANCELED',
+]
 // In case Woovi ignores the filter by URL.
 const MAX_WEBHOOK_PAGES = 10
 const OPERATION = 'registerNotifications'
 
-/** Looks for our webhook first. Two processes at once may create two, which is harmless. */
+/** Looks for our webhooks first. Two processes at once may create some twice, which is harmless. */
 export async function registerNotifications(adapter: Adapter, url: string): Promise<void> {
   const bounds = { operation: OPERATION, deadline: startDeadline(adapter.timings.registerDeadlineMs) }
-  if (await isRegistered(adapter, url, bounds.deadline)) return
-  const body = { webhook: { name: 'guiche', event: EVENT, url, isActive: true } }
-  const call: Call<void> = { method: 'POST', path: '/api/v1/webhook', body, read: () => undefined, secrets: [url] }
-  bodyOf(adapter, bounds, await adapter.calls.once(call, bounds))
+  for (const event of await findMissing(adapter, url, bounds.deadline)) {
+    const body = { webhook: { name: 'guiche', event, url, isActive: true } }
+    const call: Call<void> = { method: 'POST', path: '/api/v1/webhook', body, read: () => undefined, secrets: [url] }
+    bodyOf(adapter, bounds, await adapter.calls.once(call, bounds))
+  }
 }
 
-async function isRegistered(adapter: Adapter, url: string, deadline: Deadline): Promise<boolean> {
+async function findMissing(adapter: Adapter, url: string, deadline: Deadline): Promise<Set<string>> {
+  const missing = new Set(EVENTS)
   for (let page = 0, skip = 0; page < MAX_WEBHOOK_PAGES; page++) {
     const query = new URLSearchParams({ url, skip: String(skip), limit: String(adapter.timings.pageSize) })
     const { webhooks, hasNext } = await readOrThrow(
@@ -27,8 +35,8 @@ async function isRegistered(adapter: Adapter, url: string, deadline: Deadline): 
       { ...get(`/api/v1/webhook?${query.toString()}`, readWebhooks), secrets: [url, encodeURIComponent(url)] },
       { operation: OPERATION, deadline },
     )
-    if (webhooks.some((webhook) => webhook.url === url && webhook.event === EVENT && webhook.isActive)) return true
-    if (!hasNext || webhooks.length === 0) return false
+    for (const webhook of webhooks) if (webhook.url === url && webhook.isActive) missing.delete(webhook.event)
+    if (missing.size === 0 || !hasNext || webhooks.length === 0) return missing
     skip += webhooks.length
   }
   throw new ProviderError('refused', `${adapter.name}: ${OPERATION}: too many webhooks to find ours`)
