@@ -24,6 +24,7 @@ import { openContext } from './wiring.ts'
 import { makeLog, type Logger } from './log.ts'
 import { startCheckWorker } from './workers/check.ts'
 import { startDeliverWorker } from './workers/deliver.ts'
+import { startDisputeWorker } from './workers/dispute.ts'
 import { startNumberWorker } from './workers/number.ts'
 import { startPurgeWorker } from './workers/purge.ts'
 import { startRequestLog } from './workers/record-requests.ts'
@@ -187,6 +188,7 @@ function startWorkers({ role, ...config }: Config, ctx: Context): Loop[] {
     startCheckWorker(ctx),
     startDeliverWorker(ctx),
     startRefundWorker(ctx),
+    startDisputeWorker(ctx),
     startPurgeWorker(ctx),
     startHeadWorker(ctx),
     startTellWorker(ctx),

@@ -50,6 +50,7 @@ const TREES: Record<string, { layers: Order; folders: Record<string, Order> }> =
         ['exceptions'],
         ['deposits'],
         ['refunds'],
+        ['disputes'],
         ['payouts'],
         ['reconciliation'],
         ['notices'],

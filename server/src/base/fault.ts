@@ -89,6 +89,8 @@ export const FAULT_CODES = [
   'payout_limit', // maxPayouts
   'code_limit', // maxCodes
   'payout_ended', // status
+  'dispute_ended', // status
+  'evidence_limit', // maxFiles
   'refund_ended', // status
   'refund_not_sent',
   'refund_in_progress', // afterHours: how long after sending an operator can end it

@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { Fault } from '../base/fault.ts'
 import { currentSpan } from '../base/tracing.ts'
 import type { Context } from '../domain/context.ts'
+import { recordDisputeHints } from '../domain/disputes/dispute-checks.ts'
 import { providerNamed, type Hint, type NotificationRequest } from '../domain/ports/provider.ts'
 import { makeNotificationLog } from '../domain/deposits/notifications.ts'
 import { isNestedDeeper, readBytes } from './server/body.ts'
@@ -31,7 +32,10 @@ export function callbackRoutes(app: FastifyInstance, ctx: Context): void {
       const body = (request.body as Buffer | undefined) ?? Buffer.alloc(0)
       if (isNestedDeeper(body, MAX_DEPTH)) throw new Fault('bad_request', 'Request body is nested too deeply')
       const hints = await readHints(ctx, provider, { headers: request.headers, body })
-      if (hints.length > 0) await ctx.hints.add({ provider, hints, cause: currentSpan() })
+      const contested = hints.flatMap(({ isDispute, endToEndId }) => (isDispute && endToEndId ? [endToEndId] : []))
+      const paid = hints.filter(({ isDispute }) => !isDispute)
+      if (paid.length > 0) await ctx.hints.add({ provider, hints: paid, cause: currentSpan() })
+      if (contested.length > 0) await recordDisputeHints(ctx, provider, contested)
       ctx.metrics.notifications.inc({ provider, result: 'accepted' })
       notifications.received(provider)
       return { success: true }

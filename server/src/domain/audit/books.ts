@@ -1,5 +1,6 @@
 import type { Cents } from '../../base/money.ts'
 import type { Tx } from '../../db/tx.ts'
+import { DISPUTE_CHECKS } from './disputes.ts'
 import { EVENT_CHECKS } from './events.ts'
 import { checkTree, HISTORY_CHECKS, type TreeOptions } from './history.ts'
 import { LEDGER_CHECKS } from './ledger.ts'
@@ -46,7 +47,7 @@ export type BooksOptions = {
 const WORK_MEM = '64MB'
 
 export function bookChecks(now: Date): Checks {
-  const money = { ...schemaChecks(), ...LEDGER_CHECKS, ...PAYMENT_CHECKS, ...REFUND_CHECKS }
+  const money = { ...schemaChecks(), ...LEDGER_CHECKS, ...PAYMENT_CHECKS, ...REFUND_CHECKS, ...DISPUTE_CHECKS }
   const checks = { ...money, ...EVENT_CHECKS, ...HISTORY_CHECKS, ...QUEUE_CHECKS }
   return Object.fromEntries(Object.entries(checks).map(([name, sql]) => [name, atTime(sql, now)]))
 }

@@ -2,6 +2,7 @@ import { isoTime, jsonText } from '../../db/sql-values.ts'
 import { IS_REVERSAL, MADE_BEFORE } from '../refunds/refund-states.ts'
 import { DEPOSIT_PAID } from '../webhooks/deposit-event-kinds.ts'
 import type { FieldsInSql } from '../webhooks/event-fields.ts'
+import { DISPUTE_ENDED, DISPUTE_OPENED } from '../webhooks/dispute-event-kinds.ts'
 import { PAYOUT_PAID, PAYOUT_REJECTED } from '../webhooks/payout-event-kinds.ts'
 import { DEPOSIT_REFUNDED, DEPOSIT_REVERSED } from '../webhooks/refund-event-kinds.ts'
 import { check, hex, NOW, type Checks, type Rules } from './rules.ts'
@@ -106,6 +107,22 @@ function payoutEvent<Facts>(status: 'PAID' | 'REJECTED', fields: FieldsInSql<Fac
   })
 }
 
+function disputeEvent<Facts>(kind: 'OPENED' | 'ENDED', fields: FieldsInSql<Facts>): string {
+  const [at, which] = kind === 'OPENED' ? ['d.recorded_at', 'true'] : ['d.ended_at', `status <> 'OPEN'`]
+  return check({
+    subject: `'dispute ' || ${hex('coalesce(d.id, e.subject_id)')}`,
+    from: `(select * from disputes where account_id is not null and ${which}) d
+  join payments p on p.id = d.payment_id
+  join charges c on c.id = d.charge_id
+  full join (select * from events where kind = 'DISPUTE_${kind}') e on e.subject_id = d.id`,
+    exists: {
+      [`has no event that it ${kind}`]: 'e.id is not null',
+      [`has an event that it ${kind}, and is no such dispute of an account`]: 'd.id is not null',
+    },
+    rules: told({ subject: 'd.id', account: 'd.account_id', at, fields }),
+  })
+}
+
 // ---- Deliveries: their outcomes are sealed, and these rows are not ----
 
 // The longest pause between attempts is a day, and a fifth of it.
@@ -151,5 +168,6 @@ export const EVENT_CHECKS: Checks = {
   refund_event: `${refundEvent('DEPOSIT_REFUNDED', `not ${IS_REVERSAL}`, DEPOSIT_REFUNDED)}
     union all ${refundEvent('DEPOSIT_REVERSED', IS_REVERSAL, DEPOSIT_REVERSED)}`,
   payout_event: `${payoutEvent('PAID', PAYOUT_PAID)} union all ${payoutEvent('REJECTED', PAYOUT_REJECTED)}`,
+  dispute_event: `${disputeEvent('OPENED', DISPUTE_OPENED)} union all ${disputeEvent('ENDED', DISPUTE_ENDED)}`,
   delivery,
 }

@@ -1,11 +1,11 @@
 import { CREDITS, DEBITS } from '../ledger/account-statement.ts'
 import { broken, check, hex, SKEW, type Checks } from './rules.ts'
 
-// Every transfer that payments, refunds, exceptions and payouts require, with all its columns. A new kind of transfer
-// is a line here. Accounts of the ledger have their names.
+// Every transfer that payments, refunds, exceptions, payouts and disputes require, with all its columns. A new kind of
+// transfer is a line here. Accounts of the ledger have their names.
 const WANTED = `
   select v.kind, v.debit, v.credit, v.amount_cents, p.id as payment_id, v.charge_id, null::uuid as refund_id, null::uuid as exception_id,
-    null::uuid as payout_id, p.occurred_at, p.recorded_at, case when v.charge_id is not null then c.account_id end as account_id
+    null::uuid as payout_id, null::uuid as dispute_id, p.occurred_at, p.recorded_at, case when v.charge_id is not null then c.account_id end as account_id
   from payments p
   left join charges c on c.id = p.charge_id
   left join exceptions m on m.payment_id = p.id and m.resolution = 'match'
@@ -17,7 +17,7 @@ const WANTED = `
   ) v (kind, is_wanted, debit, credit, amount_cents, charge_id)
   where v.is_wanted
   union all
-  select v.kind, v.debit, v.credit, v.amount_cents, r.payment_id, r.charge_id, r.id, null, null, v.at, v.at,
+  select v.kind, v.debit, v.credit, v.amount_cents, r.payment_id, r.charge_id, r.id, null, null, null, v.at, v.at,
     coalesce(r.account_id, c.account_id)
   from refunds r
   join payments p on p.id = r.payment_id
@@ -40,7 +40,7 @@ const WANTED = `
   where v.is_wanted
   union all
   select v.kind, v.debit, v.credit, v.amount_cents, x.payment_id, v.charge_id,
-    x.refund_id, case when v.kind <> 'reversal_owed' then x.id end, null, x.resolved_at, x.resolved_at, coalesce(x.account_id, case when v.charge_id is not null then c.account_id end)
+    x.refund_id, case when v.kind <> 'reversal_owed' then x.id end, null, null, x.resolved_at, x.resolved_at, coalesce(x.account_id, case when v.charge_id is not null then c.account_id end)
   from exceptions x
   join payments p on p.id = x.payment_id
   left join refunds f on f.id = x.refund_id
@@ -64,14 +64,22 @@ const WANTED = `
   ) v (kind, is_wanted, debit, credit, amount_cents, charge_id)
   where v.is_wanted
   union all
-  select v.kind, v.debit, v.credit, o.value_cents, null, null, null, null, o.id, v.at, v.at, o.account_id
+  select v.kind, v.debit, v.credit, o.value_cents, null, null, null, null, o.id, null, v.at, v.at, o.account_id
   from payouts o
   cross join lateral (values
     ('payout_reserved', true, 'balance ' || o.account_id, 'reserved ' || o.account_id, o.requested_at),
     ('payout_paid', o.status = 'PAID', 'reserved ' || o.account_id, 'paid_out', o.ended_at),
     ('payout_returned', o.status = 'REJECTED', 'reserved ' || o.account_id, 'balance ' || o.account_id, o.ended_at)
   ) v (kind, is_wanted, debit, credit, at)
-  where v.is_wanted`
+  where v.is_wanted
+  union all
+  select v.kind, v.debit, v.credit, d.held_cents, null, d.charge_id, null, null, null, d.id, v.at, v.at, d.account_id
+  from disputes d
+  cross join lateral (values
+    ('dispute_held', true, 'balance ' || d.account_id, 'held ' || d.account_id, d.recorded_at),
+    ('dispute_released', d.status <> 'OPEN', 'held ' || d.account_id, 'balance ' || d.account_id, d.ended_at)
+  ) v (kind, is_wanted, debit, credit, at)
+  where v.is_wanted and d.held_cents > 0`
 
 // An index keeps the names unique. What pays a debt follows from the balances, see `debt`.
 const POSTED = `
@@ -91,8 +99,8 @@ const transferRules = broken({
   recorded_at: ['t.recorded_at', 'w.recorded_at'],
 })
 
-// Unique indexes allow one transfer of a kind for each payment, refund, exception and payout; the check `schema` guards
-// them.
+// Unique indexes allow one transfer of a kind for each payment, refund, exception, payout and dispute; the check
+// `schema` guards them.
 const transfer = `
   with books as (
     select id, kind || coalesce(' ' || account_id, ' ' || provider, '') as name from ledger_accounts
@@ -101,14 +109,16 @@ const transfer = `
       when w.refund_id is not null then 'refund ' || ${hex('w.refund_id')}
       when w.exception_id is not null then 'exception ' || ${hex('w.exception_id')}
       when w.payout_id is not null then 'payout ' || ${hex('w.payout_id')}
+      when w.dispute_id is not null then 'dispute ' || ${hex('w.dispute_id')}
       else 'payment ' || (select end_to_end_id from payments p where p.id = w.payment_id) end as subject,
     case when t.id is null then format('lacks its transfer %s of %s cents from %s to %s', w.kind, w.amount_cents, w.debit, w.credit)
-      when w.kind is null then format('%s of %s cents from %s to %s follows from no payment, refund, exception or payout', t.kind, t.amount_cents,
+      when w.kind is null then format('%s of %s cents from %s to %s follows from no payment, refund, exception, payout or dispute', t.kind, t.amount_cents,
         t.debit, t.credit)
       else format('%s: %s', t.kind, ${transferRules.text}) end as text
   from posted t
-  full join wanted w on coalesce(w.payment_id, w.payout_id) = coalesce(t.payment_id, t.payout_id) and w.kind = t.kind
-    and coalesce(w.refund_id, w.exception_id, w.payment_id, w.payout_id) = coalesce(t.refund_id, t.exception_id, t.payment_id, t.payout_id)
+  full join wanted w on coalesce(w.payment_id, w.payout_id, w.dispute_id) = coalesce(t.payment_id, t.payout_id, t.dispute_id) and w.kind = t.kind
+    and coalesce(w.refund_id, w.exception_id, w.payment_id, w.payout_id, w.dispute_id)
+      = coalesce(t.refund_id, t.exception_id, t.payment_id, t.payout_id, t.dispute_id)
   where t.id is null or w.kind is null or ${transferRules.where}`
 
 // The balance of an account is always the sum of its transfers.
@@ -178,6 +188,8 @@ const total = `
     union all
     select 'reserved', (select coalesce(sum(value_cents), 0) from payouts where status = 'REQUESTED')
     union all
+    select 'held', (select coalesce(sum(held_cents), 0) from disputes where status = 'OPEN')
+    union all
     select 'paid_out', (select coalesce(sum(value_cents), 0) from payouts where status = 'PAID')
     union all
     select 'refunding', (select coalesce(sum(amount_cents), 0) from refunds where status = 'PROCESSING')
@@ -195,8 +207,8 @@ const total = `
     select l.kind, sum(b.credits_cents - b.debits_cents) as cents
     from ledger_accounts l join ledger_balances b on b.ledger_account_id = l.id group by 1
   ) held on held.kind = w.kind
-  -- The first payout makes the accounts of payouts.
-  where coalesce(held.cents, case when w.kind in ('reserved', 'paid_out') then 0 end) is distinct from w.cents`
+  -- The first payout makes the accounts of payouts, and the first dispute that of disputes.
+  where coalesce(held.cents, case when w.kind in ('reserved', 'held', 'paid_out') then 0 end) is distinct from w.cents`
 
 // What a balance gets pays a debt first, so nobody has both. A reversal takes all that there is before it makes a debt.
 // A constraint keeps each debt_paid from leaving both.

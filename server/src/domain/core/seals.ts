@@ -213,6 +213,12 @@ const TABLES = {
     where: `r.source = 'balance' or r.ended_by is not null`,
   },
   payout: { table: 'payouts', content: except() },
+  dispute: { table: 'disputes', content: except() },
+  // What becomes of it follows from what the provider says.
+  evidence: {
+    table: 'dispute_evidence',
+    content: except('content', 'access', 'status', 'failure', 'ended_at', 'due_at', 'attempts'),
+  },
   // One that its provider has not made yet can be paid by nobody.
   code: { table: 'codes', content: except(), where: 'r.emv is not null' },
   closing: { table: 'closings', key: `concat_ws(' ', r.provider, r.day, r.revision)`, content: except() },

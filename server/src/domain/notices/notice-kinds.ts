@@ -124,6 +124,13 @@ export const NOTICE_KINDS = {
         : `O seu repasse de ${reais(data.value)} foi recusado: ${text(data.reason)}. O valor está disponível de novo.`,
     path: () => '/payouts',
   },
+  dispute_open: {
+    to: 'deposits:read',
+    name: { 'pt-BR': 'Pagamentos contestados', en: 'Payments that are disputed' },
+    began: disputeText,
+    ended: disputeEndText,
+    path: ({ disputeId }) => `/disputes/${text(disputeId)}`,
+  },
   key_created: {
     to: 'keys:read',
     name: { 'pt-BR': 'Novas chaves de API', en: 'New API keys' },
@@ -178,6 +185,13 @@ export const NOTICE_KINDS = {
         ? `The account ${text(data.email)} owes nothing any more.`
         : `A conta ${text(data.email)} não deve mais nada.`,
     path: ({ accountId }) => `/operator/accounts/${text(accountId)}`,
+  },
+  dispute_waits: {
+    to: 'operators',
+    name: { 'pt-BR': 'Contestações abertas', en: 'Open disputes' },
+    began: disputeText,
+    ended: disputeEndText,
+    path: ({ disputeId }) => `/operator/disputes/${text(disputeId)}`,
   },
   provider_down: {
     to: 'operators',
@@ -327,6 +341,20 @@ function borneText({ chargedValue, owedValue }: NoticeData, language: NoticeLang
   return language === 'en'
     ? `Your balance paid ${charged}, and you owe ${owed}.`
     : `O seu saldo pagou ${charged}, e você deve ${owed}.`
+}
+
+function disputeText(data: NoticeData, language: NoticeLanguage): string {
+  const until = momentText(data.deadlineAt, language)
+  const isNear = data.stage === 'near'
+  if (language === 'en')
+    return `A payer disputes a payment: ${reais(data.amountCents)}${isNear ? ', and less than 48 hours are left' : ''}. Evidence counts until ${until}.`
+  return `Um pagador contesta um pagamento: ${reais(data.amountCents)}${isNear ? ', e faltam menos de 48 horas' : ''}. As provas valem até ${until}.`
+}
+
+function disputeEndText(data: NoticeData, language: NoticeLanguage): string {
+  return language === 'en'
+    ? `The dispute about ${reais(data.amountCents)} has ended.`
+    : `A contestação de ${reais(data.amountCents)} foi encerrada.`
 }
 
 /** The account holder's own name for it, or else what its page shows. */

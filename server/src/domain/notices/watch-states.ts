@@ -1,3 +1,4 @@
+import { hexId, isoTime } from '../../db/sql-values.ts'
 import { transact, type Tx } from '../../db/tx.ts'
 import { NEWEST_BACKUP } from '../core/backups.ts'
 import type { Core } from '../core/core.ts'
@@ -39,6 +40,16 @@ const DEBTORS = `ledger_accounts l
     join accounts a on a.id = l.account_id
     where l.kind = 'owed' and b.debits_cents > b.credits_cents and a.erased_at is null and $1::timestamptz is not null`
 
+// Once more when so much of its time is left.
+const DISPUTE_NEAR_HOURS = 48
+
+const openDisputes = (account: string, which: string) => `
+  select ${account} as "accountId", id::text as subject, jsonb_build_object(
+    'disputeId', ${hexId('id')}, 'amountCents', amount_cents, 'deadlineAt', ${isoTime('deadline_at')},
+    'stage', case when deadline_at <= $1::timestamptz + interval '${DISPUTE_NEAR_HOURS} hours' then 'near' else 'open' end
+  ) as data
+  from disputes where status = 'OPEN' and ${which}`
+
 /** In SQL, what is wrong now. $1: now. `data.stage`: another one is told again. */
 const STATES = {
   webhook_failing: () => `
@@ -62,6 +73,8 @@ const STATES = {
     from exceptions x left join payments p on p.id = x.payment_id
     where x.resolved_at is null and x.resolution is null and x.opened_at <= $1
     order by x.opened_at`,
+  dispute_open: () => openDisputes('account_id', 'account_id is not null'),
+  dispute_waits: () => openDisputes('null::uuid', 'true'),
   // A process that has just begun has closed breakers, and knows nothing. A provider that no process has is over.
   provider_down: () => `
     with ${SAID}, down as (select distinct name from said where breaker <> 'closed')

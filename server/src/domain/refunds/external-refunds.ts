@@ -1,3 +1,4 @@
+import type { Cents } from '../../base/money.ts'
 import { columnsOf } from '../../db/insert-rows.ts'
 import { hexId } from '../../db/sql-values.ts'
 import { transact, type Tx } from '../../db/tx.ts'
@@ -131,6 +132,43 @@ async function holdTouched(tx: Tx, seen: Pick<ExternalRefund, 'provider' | 'char
   await holdBalances(tx, [...cash, ...balances, { kind: 'missing' }, { kind: 'suspense' }])
 }
 
+type Returned = Pick<ExternalRefund, 'paymentId' | 'chargeId' | 'provider' | 'exceptionId'> & { paidCents: Cents }
+
+/** Locks the charge and the open exception of a payment that may be given back, in the order of refund-states.ts. */
+export async function lockReturned(
+  tx: Tx,
+  payment: Pick<ExternalRefund, 'paymentId' | 'chargeId' | 'provider' | 'amountCents'>,
+): Promise<Returned> {
+  const { paymentId, chargeId, provider, amountCents: paidCents } = payment
+  await lockCharges(tx, [payment])
+  const exceptionId = (await lockOpenExceptions(tx, [payment])).get(paymentId) ?? null
+  return { paymentId, chargeId, provider, exceptionId, paidCents }
+}
+
+/**
+ * Books that a payer got this much of a payment back by a dispute, less what went back or will by other refunds: a Pix
+ * is never given back beyond its amount, and a provider that only says that all of it went back may have said so
+ * before. One that returned all has the name by which such a provider tells of it later.
+ */
+export async function bookReturn(
+  tx: Tx,
+  now: Date,
+  { paidCents, disputeId, exceptionId, ...returned }: Returned & { disputeId: string; amountCents: Cents },
+): Promise<void> {
+  const { leftCents } = await tx.one<{ leftCents: Cents }>(
+    `select $2 - coalesce(sum(r.amount_cents), 0)::bigint as "leftCents"
+     from refunds r left join exceptions u on u.refund_id = r.id and u.kind = 'undone_refund'
+     where r.payment_id = $1 and r.status <> 'FAILED' and u.id is null`,
+    [returned.paymentId, paidCents],
+  )
+  const amountCents = Math.min(returned.amountCents, leftCents)
+  if (amountCents <= 0) return
+  const isWhole = amountCents === paidCents
+  const providerRefundId = isWhole ? WHOLE_REFUND : `dispute-${disputeId}`
+  const seen = { ...returned, amountCents, providerRefundId, undoneExceptionId: null }
+  await bookForeign(tx, now, { ...seen, exceptionId: isWhole ? exceptionId : null })
+}
+
 /** In the order of locks of refund-states.ts. Exceptions are open ones, by payment. */
 async function lockReports(tx: Tx, payments: Reporting[]) {
   const reports = await readReports(tx, payments)
@@ -149,7 +187,7 @@ function foreignOf(reports: Report[]): Report[] {
   return reports.filter((report) => report.refundId === null && report.status === 'done')
 }
 
-async function lockCharges(tx: Tx, reports: Report[]): Promise<void> {
+async function lockCharges(tx: Tx, reports: Pick<Report, 'chargeId'>[]): Promise<void> {
   const charges = reports.flatMap((report) => report.chargeId ?? [])
   await tx.run('select from charges where id = any($1) order by id for no key update', [charges])
 }
@@ -167,7 +205,7 @@ function resolveRefunded(tx: Tx, now: Date, exceptionId: string, refund: Refund)
   })
 }
 
-async function lockOpenExceptions(tx: Tx, reports: Report[]): Promise<Map<string, string>> {
+async function lockOpenExceptions(tx: Tx, reports: Pick<Report, 'paymentId'>[]): Promise<Map<string, string>> {
   const rows = await tx.rows<{ id: string; payment_id: string }>(
     `select ${hexId('x.id')} as id, payment_id from exceptions x
      where payment_id = any($1) and refund_id is null and resolution is null

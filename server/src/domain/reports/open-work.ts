@@ -7,7 +7,7 @@ import { readHealth } from './health.ts'
 
 // What waits for an operator: the numbers beside the navigation, and the list on the overview.
 
-export const OPEN_KINDS = ['health', 'exception', 'payout', 'webhook_failing', 'webhook_disabled'] as const
+export const OPEN_KINDS = ['health', 'exception', 'payout', 'dispute', 'webhook_failing', 'webhook_disabled'] as const
 
 export type OpenItem = {
   kind: (typeof OPEN_KINDS)[number]
@@ -21,7 +21,7 @@ export type OpenItem = {
 }
 
 export type OpenWork = {
-  counts: { exceptions: number; payouts: number; webhooks: number; health: number }
+  counts: { exceptions: number; payouts: number; disputes: number; webhooks: number; health: number }
   /** What is wrong with the service, and then the oldest first. */
   items: OpenItem[]
 }
@@ -33,6 +33,7 @@ const IS_OPEN = {
   exception: 'x.resolved_at is null and x.resolution is null',
   payout: `o.status = 'REQUESTED'`,
   webhook_failing: 'w.failing_since is not null and w.disabled_at is null and w.deleted_at is null',
+  dispute: `d.status = 'OPEN'`,
   // By its receiver, or after days of failures. One that somebody disabled needs no attention.
   webhook_disabled: `w.disabled_at is not null and w.deleted_at is null
     and w.disabled_code in ('receiver_gone', 'failed_for_days')`,
@@ -45,6 +46,7 @@ export async function readOpenWork(ctx: Context, home: string | undefined): Prom
     ctx.pool,
     `select (select count(*) from exceptions x where ${IS_OPEN.exception}) as exceptions,
        (select count(*) from payouts o where ${IS_OPEN.payout}) as payouts,
+       (select count(*) from disputes d where ${IS_OPEN.dispute}) as disputes,
        (select count(*) from webhooks w where ${IS_OPEN.webhook_failing} or ${IS_OPEN.webhook_disabled}) as webhooks`,
   )
   const waiting = await query<OpenItem>(
@@ -59,6 +61,9 @@ export async function readOpenWork(ctx: Context, home: string | undefined): Prom
      ) union all (
        select 'payout', ${hexId('o.id')}, null, a.email, o.value_cents, o.requested_at
        from payouts o join accounts a on a.id = o.account_id where ${IS_OPEN.payout} order by o.requested_at limit $1
+     ) union all (
+       select 'dispute', ${hexId('d.id')}, null, a.email, d.amount_cents, d.opened_at
+       from disputes d left join accounts a on a.id = d.account_id where ${IS_OPEN.dispute} order by d.opened_at limit $1
      ) union all (
        select 'webhook_failing', w.id::text, w.name, a.email, null, w.failing_since
        from webhooks w join accounts a on a.id = w.account_id where ${IS_OPEN.webhook_failing}

@@ -1,5 +1,6 @@
 import { ACCOUNT_KINDS } from './account-event-kinds.ts'
 import { DEPOSIT_KINDS } from './deposit-event-kinds.ts'
+import { DISPUTE_KINDS } from './dispute-event-kinds.ts'
 import { PAYOUT_KINDS } from './payout-event-kinds.ts'
 import { REFUND_KINDS } from './refund-event-kinds.ts'
 
@@ -7,7 +8,13 @@ import { REFUND_KINDS } from './refund-event-kinds.ts'
  * All that is known of each kind of event. What is sent, the audit, the documents, the client and the dashboard follow.
  * `name` is what the dashboard calls it. `subject` is the subject of the example.
  */
-export const EVENTS = { ...DEPOSIT_KINDS, ...REFUND_KINDS, ...PAYOUT_KINDS, ...ACCOUNT_KINDS } as const
+export const EVENTS = {
+  ...DEPOSIT_KINDS,
+  ...REFUND_KINDS,
+  ...PAYOUT_KINDS,
+  ...DISPUTE_KINDS,
+  ...ACCOUNT_KINDS,
+} as const
 
 export type SentKind = keyof typeof EVENTS
 export const SENT_KINDS = Object.keys(EVENTS) as SentKind[]

@@ -68,6 +68,8 @@ const DOMAIN_ERRORS: Record<FaultCode, Meaning> = {
   codes_not_offered: [409, 'No payment provider of this service has lasting codes.'],
   payout_limit: [409, 'The account has as many payouts that are REQUESTED as it can have.'],
   payout_ended: [409, 'The payout is already PAID or REJECTED. The text says how.'],
+  dispute_ended: [409, 'The dispute has ended, and takes no evidence any more.'],
+  evidence_limit: [409, 'The dispute has as many files as it can have.'],
   refund_ended: [409, 'The refund has ended.'],
   refund_not_sent: [409, 'The refund was never sent to the provider, so it can only be ended as failed.'],
   refund_in_progress: [409, 'The provider may still make this refund. End it later.'],
