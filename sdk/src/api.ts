@@ -13,6 +13,7 @@ import type {
   DeliveryAttempt,
   Deposit,
   DepositAccount,
+  Dispute,
   Event,
   Exception,
   ExceptionNote,
@@ -24,14 +25,13 @@ import type {
   LedgerTransfer,
   NewCharge,
   OperatorDeposit,
+  OperatorDispute,
   OperatorPayout,
   OperatorRefund,
   OperatorRequest,
   Payout,
   ProviderHealth,
   Refund,
-  Reversal,
-  ReversalRate,
   Shop,
   StatementLine,
   StatementTotals,
@@ -57,6 +57,9 @@ export const OPERATIONS = {
   getShop: ['GET', '/api/shop'],
   refundDeposit: ['POST', '/api/deposit/{paymentLinkId}/refund', 'key'],
   listRefunds: ['GET', '/api/deposit/{paymentLinkId}/refunds'],
+  listDisputes: ['GET', '/api/disputes'],
+  getDispute: ['GET', '/api/disputes/{disputeId}'],
+  giveEvidence: ['POST', '/api/disputes/{disputeId}/evidence'],
   requestPayout: ['POST', '/api/payouts', 'key'],
   listPayouts: ['GET', '/api/payouts'],
   getPayout: ['GET', '/api/payouts/{payoutId}'],
@@ -95,12 +98,14 @@ export const OPERATIONS = {
   listAllRefunds: ['GET', '/api/operator/refunds'],
   refundAnyDeposit: ['POST', '/api/operator/deposits/{paymentLinkId}/refund', 'key'],
   endRefund: ['POST', '/api/operator/refunds/{refundId}/end'],
+  listAllDisputes: ['GET', '/api/operator/disputes'],
+  listOpenDisputes: ['GET', '/api/operator/disputes/open'],
+  getAnyDispute: ['GET', '/api/operator/disputes/{disputeId}'],
+  giveEvidenceFor: ['POST', '/api/operator/disputes/{disputeId}/evidence'],
   listAllPayouts: ['GET', '/api/operator/payouts'],
   requestPayoutFor: ['POST', '/api/operator/payouts', 'key'],
   payPayout: ['POST', '/api/operator/payouts/{payoutId}/pay'],
   rejectPayout: ['POST', '/api/operator/payouts/{payoutId}/reject'],
-  listReversals: ['GET', '/api/operator/reversals'],
-  getReversalRates: ['GET', '/api/operator/reversals/rates'],
   listClosings: ['GET', '/api/operator/closings'],
   reconcile: ['POST', '/api/operator/reconcile'],
   listAuditLog: ['GET', '/api/operator/audit-log'],
@@ -221,6 +226,30 @@ export type Operations = {
       nextCursor: string | null
     }
   }
+  /** List disputes. */
+  listDisputes: {
+    query?: ListDisputesQuery
+    answer: {
+      disputes: Dispute[]
+      /** Send it as `cursor` to get the next page. Null on the last page. */
+      nextCursor: string | null
+    }
+  }
+  /** Get a dispute. */
+  getDispute: {
+    path: { disputeId: string }
+    answer: {
+      dispute: Dispute
+    }
+  }
+  /** Give evidence in a dispute. */
+  giveEvidence: {
+    path: { disputeId: string }
+    body: GiveEvidenceBody
+    answer: {
+      dispute: Dispute
+    }
+  }
   /** Ask for a payout. */
   requestPayout: {
     body: RequestPayoutBody
@@ -247,17 +276,14 @@ export type Operations = {
   /** Get the balance. */
   getBalance: {
     answer: {
-      /** What you are owed, in cents: `available` and `reserved`. */
+      /** What you are owed, in cents: `available`, `reserved` and `held`. */
       balance: number
       /** What you can refund or ask to be paid out, in cents. */
       available: number
       /** What is set aside for payouts that are REQUESTED, in cents. */
       reserved: number
-      /**
-       * What you owe, in cents, because the bank returned deposits and the balance was too small. The next money
-       * that comes in pays it first.
-       */
-      owed: number
+      /** What is set aside while payers contest payments, in cents. */
+      held: number
       currency: 'BRL'
     }
   }
@@ -616,6 +642,36 @@ export type Operations = {
       refund: OperatorRefund
     }
   }
+  /** List disputes of all accounts. */
+  listAllDisputes: {
+    query?: ListAllDisputesQuery
+    answer: {
+      disputes: OperatorDispute[]
+      /** Send it as `cursor` to get the next page. Null on the last page. */
+      nextCursor: string | null
+    }
+  }
+  /** List open disputes by their deadline. */
+  listOpenDisputes: {
+    answer: {
+      disputes: OperatorDispute[]
+    }
+  }
+  /** Get a dispute of any account. */
+  getAnyDispute: {
+    path: { disputeId: string }
+    answer: {
+      dispute: OperatorDispute
+    }
+  }
+  /** Give evidence in a dispute of an account. */
+  giveEvidenceFor: {
+    path: { disputeId: string }
+    body: GiveEvidenceForBody
+    answer: {
+      dispute: OperatorDispute
+    }
+  }
   /** List payouts of all accounts. */
   listAllPayouts: {
     query?: ListAllPayoutsQuery
@@ -646,22 +702,6 @@ export type Operations = {
     body: RejectPayoutBody
     answer: {
       payout: OperatorPayout
-    }
-  }
-  /** List reversals. */
-  listReversals: {
-    query?: ListReversalsQuery
-    answer: {
-      reversals: Reversal[]
-      /** Send it as `cursor` to get the next page. Null on the last page. */
-      nextCursor: string | null
-    }
-  }
-  /** Get the rates of reversals. */
-  getReversalRates: {
-    query?: GetReversalRatesQuery
-    answer: {
-      rates: ReversalRate[]
     }
   }
   /** List closings. */
@@ -836,6 +876,30 @@ export type ListRefundsQuery = {
   limit?: number
 }
 
+export type ListDisputesQuery = {
+  /** Only disputes with this status. */
+  status?: 'OPEN' | 'ACCEPTED' | 'REJECTED' | 'CANCELED'
+  /** Only disputes about this deposit. */
+  paymentLinkId?: string
+  /** Only items from this time on (inclusive). */
+  from?: string
+  /** Only items before this time (exclusive). */
+  to?: string
+  /** The `nextCursor` of the previous page. */
+  cursor?: string
+  /** Maximum number of items. */
+  limit?: number
+}
+
+export type GiveEvidenceBody = {
+  /** Its name, for yourself. */
+  fileName: string
+  /** A PDF, PNG or JPEG file of at most 3 MiB, in Base64. */
+  content: string
+  /** What it shows. The bank reads it. */
+  description?: string | null
+}
+
 export type RequestPayoutBody = {
   /** How much to pay out, in cents. */
   value: number
@@ -884,10 +948,11 @@ export type CreateWebhookBody = {
     | 'DEPOSIT_HELD'
     | 'DEPOSIT_RELEASED'
     | 'DEPOSIT_REFUNDED'
-    | 'DEPOSIT_REVERSED'
     | 'REFUND_FAILED'
     | 'PAYOUT_PAID'
     | 'PAYOUT_REJECTED'
+    | 'DISPUTE_OPENED'
+    | 'DISPUTE_ENDED'
     | 'WEBHOOK_DISABLED'
     | 'KEY_CREATED'
     | 'KEY_REVOKED'
@@ -906,10 +971,11 @@ export type UpdateWebhookBody = {
     | 'DEPOSIT_HELD'
     | 'DEPOSIT_RELEASED'
     | 'DEPOSIT_REFUNDED'
-    | 'DEPOSIT_REVERSED'
     | 'REFUND_FAILED'
     | 'PAYOUT_PAID'
     | 'PAYOUT_REJECTED'
+    | 'DISPUTE_OPENED'
+    | 'DISPUTE_ENDED'
     | 'WEBHOOK_DISABLED'
     | 'KEY_CREATED'
     | 'KEY_REVOKED'
@@ -933,10 +999,11 @@ export type TestWebhookBody = {
     | 'DEPOSIT_HELD'
     | 'DEPOSIT_RELEASED'
     | 'DEPOSIT_REFUNDED'
-    | 'DEPOSIT_REVERSED'
     | 'REFUND_FAILED'
     | 'PAYOUT_PAID'
     | 'PAYOUT_REJECTED'
+    | 'DISPUTE_OPENED'
+    | 'DISPUTE_ENDED'
     | 'WEBHOOK_DISABLED'
     | 'KEY_CREATED'
     | 'KEY_REVOKED'
@@ -961,10 +1028,11 @@ export type ListEventsQuery = {
     | 'DEPOSIT_HELD'
     | 'DEPOSIT_RELEASED'
     | 'DEPOSIT_REFUNDED'
-    | 'DEPOSIT_REVERSED'
     | 'REFUND_FAILED'
     | 'PAYOUT_PAID'
     | 'PAYOUT_REJECTED'
+    | 'DISPUTE_OPENED'
+    | 'DISPUTE_ENDED'
     | 'WEBHOOK_DISABLED'
     | 'KEY_CREATED'
     | 'KEY_REVOKED'
@@ -1046,11 +1114,6 @@ export type SetAccountTermsBody = {
   valueMin?: number | null
   /** Maximum deposit, in cents. */
   valueMax?: number | null
-  /**
-   * What the bank returned without a request: charge takes it from the balance, operator leaves the decision
-   * to you.
-   */
-  reversalPolicy?: 'charge' | 'operator' | null
   /** Why you do this. Kept in the audit log. */
   reason: string
 }
@@ -1204,6 +1267,32 @@ export type EndRefundBody = {
   reason: string
 }
 
+export type ListAllDisputesQuery = {
+  /** Only disputes with this status. */
+  status?: 'OPEN' | 'ACCEPTED' | 'REJECTED' | 'CANCELED'
+  /** Only disputes about this deposit. */
+  paymentLinkId?: string
+  /** Only items from this time on (inclusive). */
+  from?: string
+  /** Only items before this time (exclusive). */
+  to?: string
+  /** The `nextCursor` of the previous page. */
+  cursor?: string
+  /** Maximum number of items. */
+  limit?: number
+  /** Only disputes of this account. */
+  accountId?: string
+}
+
+export type GiveEvidenceForBody = {
+  /** Its name, for yourself. */
+  fileName: string
+  /** A PDF, PNG or JPEG file of at most 3 MiB, in Base64. */
+  content: string
+  /** What it shows. The bank reads it. */
+  description?: string | null
+}
+
 export type ListAllPayoutsQuery = {
   /** Only payouts with this status. */
   status?: 'REQUESTED' | 'PAID' | 'REJECTED'
@@ -1237,28 +1326,6 @@ export type PayPayoutBody = {
 export type RejectPayoutBody = {
   /** Why you do this. Kept in the audit log. */
   reason: string
-}
-
-export type ListReversalsQuery = {
-  /** Only of this nature. */
-  nature?: 'fraud' | 'operational' | 'automatic' | 'other'
-  /** Only this account. */
-  accountId?: string
-  /** Only items from this time on (inclusive). */
-  from?: string
-  /** Only items before this time (exclusive). */
-  to?: string
-  /** The `nextCursor` of the previous page. */
-  cursor?: string
-  /** Maximum number of items. */
-  limit?: number
-}
-
-export type GetReversalRatesQuery = {
-  /** Only this account. */
-  accountId?: string
-  /** Of the last days, today included. */
-  days?: number
 }
 
 export type ListClosingsQuery = {

@@ -8,8 +8,6 @@ export type Account = {
   createdAt: string
   /** In cents. */
   balance: number
-  /** What it owes for reversals, in cents. */
-  owed: number
   /** When it was suspended. Null if it is not. */
   suspendedAt: string | null
   suspendedReason: string | null
@@ -36,7 +34,6 @@ export type AccountTerms = {
     feeBearer: 'account' | 'payer' | null
     valueMin: number | null
     valueMax: number | null
-    reversalPolicy: 'charge' | 'operator' | null
   }
   /** The terms of new deposits. Existing charges keep theirs. */
   effective: {
@@ -47,7 +44,6 @@ export type AccountTerms = {
     feeBearer: 'account' | 'payer'
     valueMin: number
     valueMax: number
-    reversalPolicy: 'charge' | 'operator'
   }
   /** Newest first, at most 100. */
   history: Array<{
@@ -61,7 +57,6 @@ export type AccountTerms = {
       feeBearer: 'account' | 'payer' | null
       valueMin: number | null
       valueMax: number | null
-      reversalPolicy: 'charge' | 'operator' | null
     }
     /** Who set them, for humans. */
     setBy: string
@@ -504,46 +499,121 @@ export type DepositReleasedEvent = {
   }
 }
 
-export type DepositReversedEvent = {
+export type Dispute = {
+  /** 32 hexadecimal digits. Events and the statement call it `disputeId`. */
+  id: string
+  /**
+   * OPEN: not decided yet. ACCEPTED: the payer got the money. REJECTED: the account keeps it. CANCELED: the
+   * payer gave up.
+   */
+  status: 'OPEN' | 'ACCEPTED' | 'REJECTED' | 'CANCELED'
+  /** What the payer wants back, in cents. */
+  value: number
+  /**
+   * What was set aside for it, in cents: at most what was available. It stays set aside while the dispute is
+   * OPEN.
+   */
+  held: number
+  /** Why, in the words of the payer or the bank. */
+  reason: string | null
+  /** The deposit that it is about. */
+  paymentLinkId: string | null
+  externalId: string | null
+  /** The id of the payment in Pix. */
+  endToEndId: string
+  openedAt: string
+  /** Seven days after it was opened: by the rules of Pix the bank decides until then. */
+  deadlineAt: string
+  /** When we learned that it ended. */
+  endedAt: string | null
+  evidence: Array<{
+    id: string
+    fileName: string
+    fileType: 'application/pdf' | 'image/png' | 'image/jpeg'
+    fileBytes: number
+    /** Of the file, in hexadecimal. Its bytes are kept only until it was sent. */
+    sha256: string
+    description: string | null
+    /** SENDING: on its way. SENT: the bank took it. REFUSED: it did not, and `failure` says why. */
+    status: 'SENDING' | 'SENT' | 'REFUSED'
+    failure: string | null
+    givenAt: string
+    /** When it was sent or refused. */
+    endedAt: string | null
+    givenBy: 'account' | 'operator'
+  }>
+}
+
+export type DisputeEndedEvent = {
   /**
    * The same in every delivery of this event, and in `webhook-id`. Treat it as opaque, of at most 100
    * characters.
    */
   id: string
-  event: 'DEPOSIT_REVERSED'
+  event: 'DISPUTE_ENDED'
   /** When the event happened. */
   createdAt: string
   data: {
+    /** The `id` of the dispute. */
+    disputeId: string
     /** The `id` of the charge. */
     transactionId: string
     /** UUID to query the charge with. */
     paymentLinkId: string
     /** Your own reference. */
     externalId: string | null
-    /** The `id` of the refund. */
-    refundId: string
-    /**
-     * `fraud`: the payer reported a fraud to the bank. `operational`: a mistake of the payer’s bank.
-     * `automatic`: a recurring payment that should not have been made. `other`: the bank does not say, or
-     * somebody returned it at the bank.
-     */
-    nature: 'fraud' | 'operational' | 'automatic' | 'other'
-    /** What went back to the payer, in cents. */
-    reversedValue: number
-    chargedValue: number | null
-    owedValue: number | null
-    /** What all refunds of the charge gave back, in cents. */
-    totalRefundedValue: number
-    /** The value of the charge, in cents. */
-    value: number
-    /** The status of the charge. */
-    status: 'COMPLETED'
+    /** What the payer wants back, in cents. */
+    disputedValue: number
+    /** What was set aside of your balance for it, in cents. */
+    heldValue: number
+    disputeReason: string | null
+    /** When the payer contested the payment. */
+    openedAt: string
+    /** Until when your evidence counts. */
+    deadlineAt: string
     /** The number of the payment in the Pix system. */
     endToEndId: string
-    /** When guiche learned of it. */
-    reversedAt: string
-    /** Your own data about the deposit. */
-    metadata: Record<string, string> | null
+    /**
+     * `ACCEPTED`: the payer got the money. `REJECTED`: you keep it. `CANCELED`: the payer gave up, and you keep
+     * it.
+     */
+    status: 'ACCEPTED' | 'REJECTED' | 'CANCELED'
+    /** When we learned that it ended. */
+    endedAt: string
+  }
+}
+
+export type DisputeOpenedEvent = {
+  /**
+   * The same in every delivery of this event, and in `webhook-id`. Treat it as opaque, of at most 100
+   * characters.
+   */
+  id: string
+  event: 'DISPUTE_OPENED'
+  /** When the event happened. */
+  createdAt: string
+  data: {
+    /** The `id` of the dispute. */
+    disputeId: string
+    /** The `id` of the charge. */
+    transactionId: string
+    /** UUID to query the charge with. */
+    paymentLinkId: string
+    /** Your own reference. */
+    externalId: string | null
+    /** What the payer wants back, in cents. */
+    disputedValue: number
+    /** What was set aside of your balance for it, in cents. */
+    heldValue: number
+    disputeReason: string | null
+    /** When the payer contested the payment. */
+    openedAt: string
+    /** Until when your evidence counts. */
+    deadlineAt: string
+    /** The number of the payment in the Pix system. */
+    endToEndId: string
+    /** The status of the dispute. */
+    status: 'OPEN'
   }
 }
 
@@ -987,6 +1057,57 @@ export type OperatorDeposit = {
   account: DepositAccount
 }
 
+export type OperatorDispute = {
+  /** 32 hexadecimal digits. Events and the statement call it `disputeId`. */
+  id: string
+  /**
+   * OPEN: not decided yet. ACCEPTED: the payer got the money. REJECTED: the account keeps it. CANCELED: the
+   * payer gave up.
+   */
+  status: 'OPEN' | 'ACCEPTED' | 'REJECTED' | 'CANCELED'
+  /** What the payer wants back, in cents. */
+  value: number
+  /**
+   * What was set aside for it, in cents: at most what was available. It stays set aside while the dispute is
+   * OPEN.
+   */
+  held: number
+  /** Why, in the words of the payer or the bank. */
+  reason: string | null
+  /** The deposit that it is about. */
+  paymentLinkId: string | null
+  externalId: string | null
+  /** The id of the payment in Pix. */
+  endToEndId: string
+  openedAt: string
+  /** Seven days after it was opened: by the rules of Pix the bank decides until then. */
+  deadlineAt: string
+  /** When we learned that it ended. */
+  endedAt: string | null
+  provider: string
+  /** Null: the payment was in suspense. */
+  accountId: string | null
+  /** Of the account. */
+  email: string | null
+  evidence: Array<{
+    id: string
+    fileName: string
+    fileType: 'application/pdf' | 'image/png' | 'image/jpeg'
+    fileBytes: number
+    /** Of the file, in hexadecimal. Its bytes are kept only until it was sent. */
+    sha256: string
+    description: string | null
+    /** SENDING: on its way. SENT: the bank took it. REFUSED: it did not, and `failure` says why. */
+    status: 'SENDING' | 'SENT' | 'REFUSED'
+    failure: string | null
+    givenAt: string
+    /** When it was sent or refused. */
+    endedAt: string | null
+    /** Who gave it. */
+    givenBy: string
+  }>
+}
+
 export type OperatorPayout = {
   /** 32 hexadecimal digits. Events and the statement call it `payoutId`. */
   id: string
@@ -1029,12 +1150,6 @@ export type OperatorRefund = {
   /** The part of the fee that the account gets back, in cents. */
   returnedFee: number
   status: 'PROCESSING' | 'DONE' | 'FAILED'
-  /**
-   * Why the bank made it, of a refund that nobody here asked for. fraud: the payer reported a fraud.
-   * operational: a mistake of the payer’s bank. automatic: a recurring payment that should not have been made.
-   * other: the bank does not say, or somebody made it at the bank.
-   */
-  nature: 'fraud' | 'operational' | 'automatic' | 'other' | null
   /** Why it failed, as the provider says. */
   failure: string | null
   reason: string | null
@@ -1198,14 +1313,8 @@ export type Refund = {
   status: 'PROCESSING' | 'DONE' | 'FAILED'
   reason: string | null
   /**
-   * Why the bank made it, of a refund that nobody here asked for. fraud: the payer reported a fraud.
-   * operational: a mistake of the payer’s bank. automatic: a recurring payment that should not have been made.
-   * other: the bank does not say, or somebody made it at the bank.
-   */
-  nature: 'fraud' | 'operational' | 'automatic' | 'other' | null
-  /**
-   * `account`: you. `operator`: the operator of this service. `provider`: made at the payment provider,
-   * without your request. Your balance pays for it, unless it was agreed that the operator decides.
+   * `account`: you. `operator`: the operator of this service. `provider`: made at the payment provider; your
+   * balance pays for it only if the operator charges you.
    */
   madeBy: 'account' | 'operator' | 'provider'
   createdAt: string
@@ -1256,48 +1365,6 @@ export type RefundFailedEvent = {
   }
 }
 
-export type Reversal = {
-  /** The id of the refund, 32 hexadecimal digits. */
-  id: string
-  /** When guiche learned of it. */
-  at: string
-  nature: 'fraud' | 'operational' | 'automatic' | 'other'
-  accountId: string
-  /** Of the account. */
-  email: string
-  paymentLinkId: string
-  externalId: string | null
-  provider: string
-  providerRefundId: string
-  endToEndId: string
-  /** What went back to the payer, in cents. */
-  value: number
-  /** What was taken from the balance. Null: nothing was charged, or not yet. */
-  charged: number | null
-  /** What the balance lacked then, and the account owes or owed. */
-  owed: number | null
-  /** The exception of kind foreign_refund about it. */
-  exceptionId: string | null
-  /** The state of that exception. */
-  state: 'open' | 'resolving' | 'resolved' | null
-}
-
-export type ReversalRate = {
-  accountId: string
-  email: string
-  /** It begins in the time zone of the account. */
-  day: string
-  /** Deposits that were paid on that day. */
-  paid: number
-  paidValue: number
-  /** Reversals that guiche learned of on that day. */
-  reversed: number
-  reversedValue: number
-  /** Those of nature fraud. */
-  fraud: number
-  fraudValue: number
-}
-
 export type Shop = {
   /** Counts changes, from 0. */
   version: number
@@ -1336,10 +1403,9 @@ export type StatementLine = {
    * came back with it. `refund_released`: returned to you because the refund failed, less the fee that was
    * charged again. `exception_credited`: a payment that the operator assigned to you, or a refund of yours
    * that came back. `refund_charged`: a refund made at the payment provider and charged to you.
-   * `reversal_charged`: a deposit that the bank returned to the payer without your request, such as after a
-   * report of fraud. `debt_paid`: what the balance lacked when the bank returned a deposit, taken as soon as
-   * money came in. `payout_reserved`: set aside for a payout. `payout_returned`: available again, because the
-   * payout was rejected.
+   * `payout_reserved`: set aside for a payout. `payout_returned`: available again, because the payout was
+   * rejected. `dispute_held`: set aside because the payer contests the payment. `dispute_released`: available
+   * again, because the dispute ended.
    */
   kind: string
   /** The same as `net`. */
@@ -1350,10 +1416,10 @@ export type StatementLine = {
   paymentLinkId: string | null
   /** The refund that the line belongs to. */
   refundId: string | null
-  /** Of a refund that you did not ask for: why the bank made it. */
-  nature: 'fraud' | 'operational' | 'automatic' | 'other' | null
   /** The payout that the line belongs to. */
   payoutId: string | null
+  /** The dispute that the line belongs to. */
+  disputeId: string | null
   /** The payout as it is now. A payout that is PAID has no line of its own for that. */
   payout: {
     status: 'REQUESTED' | 'PAID' | 'REJECTED'
@@ -1385,10 +1451,9 @@ export type StatementTotals = {
    * came back with it. `refund_released`: returned to you because the refund failed, less the fee that was
    * charged again. `exception_credited`: a payment that the operator assigned to you, or a refund of yours
    * that came back. `refund_charged`: a refund made at the payment provider and charged to you.
-   * `reversal_charged`: a deposit that the bank returned to the payer without your request, such as after a
-   * report of fraud. `debt_paid`: what the balance lacked when the bank returned a deposit, taken as soon as
-   * money came in. `payout_reserved`: set aside for a payout. `payout_returned`: available again, because the
-   * payout was rejected.
+   * `payout_reserved`: set aside for a payout. `payout_returned`: available again, because the payout was
+   * rejected. `dispute_held`: set aside because the payer contests the payment. `dispute_released`: available
+   * again, because the dispute ended.
    */
   kind: string
   count: number
@@ -1411,10 +1476,11 @@ export type Webhook = {
     | 'DEPOSIT_HELD'
     | 'DEPOSIT_RELEASED'
     | 'DEPOSIT_REFUNDED'
-    | 'DEPOSIT_REVERSED'
     | 'REFUND_FAILED'
     | 'PAYOUT_PAID'
     | 'PAYOUT_REJECTED'
+    | 'DISPUTE_OPENED'
+    | 'DISPUTE_ENDED'
     | 'WEBHOOK_DISABLED'
     | 'KEY_CREATED'
     | 'KEY_REVOKED'
@@ -1544,10 +1610,11 @@ export type KnownEvent =
   | DepositHeldEvent
   | DepositReleasedEvent
   | DepositRefundedEvent
-  | DepositReversedEvent
   | RefundFailedEvent
   | PayoutPaidEvent
   | PayoutRejectedEvent
+  | DisputeOpenedEvent
+  | DisputeEndedEvent
   | WebhookDisabledEvent
   | KeyCreatedEvent
   | KeyRevokedEvent
@@ -1613,6 +1680,8 @@ export type ErrorCode =
   | 'codes_not_offered'
   | 'payout_limit'
   | 'payout_ended'
+  | 'dispute_ended'
+  | 'evidence_limit'
   | 'refund_ended'
   | 'refund_not_sent'
   | 'refund_in_progress'

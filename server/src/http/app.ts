@@ -36,6 +36,7 @@ import { historyRoutes, logRoutes, type Followers } from './api/history.ts'
 import { makeStreams, type Streams } from './server/streams.ts'
 import { paymentDataRoutes } from './pay/data.ts'
 import { elementRoutes } from './pay/element.ts'
+import { evidenceRoutes } from './pay/evidence.ts'
 import { logoRoutes } from './pay/logo.ts'
 import { paymentEventRoutes } from './pay/events.ts'
 import { paymentPageRoutes } from './pay/page.ts'
@@ -48,6 +49,7 @@ import { makeAccountLimiter, makeByHandLimiter, makePublicLimit, type SharedLimi
 import { recordRequests } from './server/record-requests.ts'
 import { codeRoutes } from './api/codes.ts'
 import { orderRoutes } from './api/orders.ts'
+import { disputeRoutes } from './api/disputes.ts'
 import { payoutRoutes } from './api/payouts.ts'
 import { refundRoutes } from './api/refunds.ts'
 import { shopRoutes } from './api/shop.ts'
@@ -69,6 +71,7 @@ import { exceptionRoutes } from './operator/exceptions.ts'
 import { providerRoutes } from './operator/providers.ts'
 import { reconciliationRoutes } from './operator/reconciliation.ts'
 import { operatorHealthRoutes } from './operator/health.ts'
+import { operatorDisputeRoutes } from './operator/disputes.ts'
 import { operatorPayoutRoutes } from './operator/payouts.ts'
 import { reversalRoutes } from './operator/reversals.ts'
 import { operatorRequestRoutes } from './operator/requests.ts'
@@ -226,6 +229,7 @@ function sharedRoutes(
   codeRoutes(api, ctx)
   shopRoutes(api, ctx)
   refundRoutes(api, ctx)
+  disputeRoutes(api, ctx)
   payoutRoutes(api, ctx)
   statementRoutes(api, ctx)
   webhookRoutes(api, ctx, limitByHand)
@@ -237,6 +241,7 @@ function sharedRoutes(
   operatorDepositRoutes(api, ctx)
   exceptionRoutes(api, ctx)
   operatorRefundRoutes(api, ctx)
+  operatorDisputeRoutes(api, ctx)
   operatorPayoutRoutes(api, ctx)
   reversalRoutes(api, ctx)
   reconciliationRoutes(api, ctx)
@@ -252,6 +257,7 @@ function payerRoutes(scope: Api, ctx: Context, { maxStreams = maxConnections() /
   paymentDataRoutes(scope, ctx)
   receiptRoutes(scope, ctx)
   logoRoutes(scope, ctx)
+  evidenceRoutes(scope, ctx)
   paymentEventRoutes(scope, ctx, maxStreams)
   sandboxPaymentRoutes(scope, ctx)
   qrRoutes(scope, ctx)

@@ -57,24 +57,26 @@ function isContext(core: Core): core is Context {
 
 /** Loaded only if they are needed: it takes as long as all the rest. */
 async function contextRoutes(api: Api, ctx: Context): Promise<void> {
-  const [webhooks, stats, { eventRoutes }, { exceptionRoutes }, { operatorRefundRoutes }, payouts, reversals] =
-    await Promise.all([
-      import('./api/webhooks.ts'),
-      import('./api/webhook-stats.ts'),
-      import('./api/events.ts'),
-      import('./operator/exceptions.ts'),
-      import('./operator/refunds.ts'),
-      import('./operator/payouts.ts'),
-      import('./operator/reversals.ts'),
-    ])
+  const [webhooks, stats, { eventRoutes }, { exceptionRoutes }, ...operators] = await Promise.all([
+    import('./api/webhooks.ts'),
+    import('./api/webhook-stats.ts'),
+    import('./api/events.ts'),
+    import('./operator/exceptions.ts'),
+    import('./operator/refunds.ts'),
+    import('./operator/payouts.ts'),
+    import('./operator/disputes.ts'),
+    import('./operator/reversals.ts'),
+  ])
   const unlimited = async () => undefined
   webhooks.webhookRoutes(api, ctx, unlimited)
   stats.webhookStatsRoutes(api, ctx, unlimited)
   eventRoutes(api, ctx, makeStreams({ max: 1, maxPerOwner: 1 }))
   exceptionRoutes(api, ctx)
+  const [{ operatorRefundRoutes }, { operatorPayoutRoutes }, { operatorDisputeRoutes }, { reversalRoutes }] = operators
   operatorRefundRoutes(api, ctx)
-  payouts.operatorPayoutRoutes(api, ctx)
-  reversals.reversalRoutes(api, ctx)
+  operatorPayoutRoutes(api, ctx)
+  operatorDisputeRoutes(api, ctx)
+  reversalRoutes(api, ctx)
 }
 
 async function identify(core: Core, actor: Actor, request: FastifyRequest): Promise<void> {

@@ -11,4 +11,6 @@ export const LINE_TITLES = {
   debt_paid: ['Desconto do valor devido', 'Taken for what you owed'],
   payout_reserved: ['Repasse', 'Payout'],
   payout_returned: ['Repasse recusado', 'Payout rejected'],
+  dispute_held: ['Valor bloqueado por contestação', 'Set aside for a dispute'],
+  dispute_released: ['Valor desbloqueado', 'Dispute ended'],
 } as const

@@ -73,13 +73,6 @@ export type TimelineEntry =
       value: number
       reason: string | null
     }
-  | {
-      at: string
-      kind: 'reversed'
-      refundId: string
-      value: number
-      nature: 'fraud' | 'operational' | 'automatic' | 'other' | null
-    }
   | { at: string; kind: 'event'; eventId: string; event: string }
   | {
       at: string
@@ -125,7 +118,7 @@ export type Overview = {
   balance: number
   available: number
   reserved: number
-  owed: number
+  held: number
   today: Period
   yesterdaySoFar: number
   last30: Period
@@ -198,17 +191,15 @@ export type Notice = {
   kind:
     | 'money_held'
     | 'refund_failed'
-    | 'deposit_reversed'
-    | 'balance_owed'
     | 'webhook_failing'
     | 'webhook_disabled'
     | 'payout_paid'
     | 'payout_rejected'
+    | 'dispute_open'
     | 'key_created'
     | 'new_sign_in'
     | 'exception_open'
-    | 'reversal'
-    | 'account_owes'
+    | 'dispute_waits'
     | 'provider_down'
     | 'closing_differs'
     | 'certificate_ends'
@@ -223,17 +214,15 @@ export type NoticeChoice = {
   kind:
     | 'money_held'
     | 'refund_failed'
-    | 'deposit_reversed'
-    | 'balance_owed'
     | 'webhook_failing'
     | 'webhook_disabled'
     | 'payout_paid'
     | 'payout_rejected'
+    | 'dispute_open'
     | 'key_created'
     | 'new_sign_in'
     | 'exception_open'
-    | 'reversal'
-    | 'account_owes'
+    | 'dispute_waits'
     | 'provider_down'
     | 'closing_differs'
     | 'certificate_ends'
@@ -282,7 +271,6 @@ export type OwnTerms = {
   feeBearer: 'account' | 'payer' | null
   valueMin: number | null
   valueMax: number | null
-  reversalPolicy: 'charge' | 'operator' | null
 }
 export type AccountDetails = {
   account: Account
@@ -371,7 +359,7 @@ export type Health = {
   }[]
 }
 export type OpenItem = {
-  kind: 'health' | 'exception' | 'payout' | 'webhook_failing' | 'webhook_disabled'
+  kind: 'health' | 'exception' | 'payout' | 'dispute' | 'webhook_failing' | 'webhook_disabled'
   id: string
   what: string | null
   email: string | null
@@ -379,7 +367,7 @@ export type OpenItem = {
   since: string | null
 }
 export type OpenWork = {
-  counts: { exceptions: number; payouts: number; webhooks: number; health: number }
+  counts: { exceptions: number; payouts: number; disputes: number; webhooks: number; health: number }
   items: OpenItem[]
 }
 export type PaymentData = {
@@ -447,7 +435,6 @@ export type Refund = {
   returnedFee: number
   status: RefundStatus
   reason: string | null
-  nature: 'fraud' | 'operational' | 'automatic' | 'other' | null
   madeBy: 'account' | 'operator' | 'provider'
   createdAt: string
   endedAt: string | null
@@ -461,8 +448,8 @@ export type StatementLine = {
   chargeId: string | null
   paymentLinkId: string | null
   refundId: string | null
-  nature: 'fraud' | 'operational' | 'automatic' | 'other' | null
   payoutId: string | null
+  disputeId: string | null
   payout: { status: PayoutStatus; reference: string | null; paidAt: string | null } | null
   occurredAt: string
   recordedAt: string
@@ -480,7 +467,6 @@ export type Account = {
   name: string
   createdAt: string
   balance: number
-  owed: number
   suspendedAt: string | null
   suspendedReason: string | null
 }
@@ -494,7 +480,6 @@ export type AccountTerms = {
     feeBearer: 'account' | 'payer'
     valueMin: number
     valueMax: number
-    reversalPolicy: 'charge' | 'operator'
   }
   history: { validFrom: string; own: OwnTerms; setBy: string; reason: string }[]
 }
@@ -719,23 +704,6 @@ export type OperatorPayout = {
   email: string
   requestedBy: string
   endedBy: string | null
-}
-export type Reversal = {
-  id: string
-  at: string
-  nature: 'fraud' | 'operational' | 'automatic' | 'other'
-  accountId: string
-  email: string
-  paymentLinkId: string
-  externalId: string | null
-  provider: string
-  providerRefundId: string
-  endToEndId: string
-  value: number
-  charged: number | null
-  owed: number | null
-  exceptionId: string | null
-  state: ExceptionState | null
 }
 export type Webhook = {
   id: string

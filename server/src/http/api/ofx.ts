@@ -93,8 +93,8 @@ export function ofxWriter(version: OfxVersion, statement: OfxStatement) {
 }
 
 /** By this, programs know a line that they have imported already. It outlasts a restored backup, as ids do not. */
-function fitId({ payoutId, refundId, endToEndId, id, kind }: StatementLine): string {
-  return `${payoutId ?? refundId ?? endToEndId ?? id}${LINE_KINDS[kind].mark}`
+function fitId({ payoutId, disputeId, refundId, endToEndId, id, kind }: StatementLine): string {
+  return `${payoutId ?? disputeId ?? refundId ?? endToEndId ?? id}${LINE_KINDS[kind].mark}`
 }
 
 function nameOf({ kind, externalId }: StatementLine): string {

@@ -43,6 +43,7 @@ const COLUMNS: Columns<StatementLine> = {
   payoutStatus: { title: 'Situação do repasse', cell: ({ payout }) => payoutStatus(payout) },
   payoutReference: { title: 'Referência bancária', cell: ({ payout }) => text(payout?.reference ?? null) },
   payoutPaidAt: { title: 'Repasse pago em', cell: ({ payout }) => plain(payout?.paidAt ?? null) },
+  disputeId: { title: 'ID da contestação', cell: (line) => plain(line.disputeId) },
 }
 
 const PAYOUT_TITLES: Record<PayoutStatus, string> = { REQUESTED: 'Pedido', PAID: 'Pago', REJECTED: 'Recusado' }

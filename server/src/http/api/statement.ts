@@ -33,13 +33,14 @@ export function statementRoutes(app: Api, ctx: Context): void {
   const config = { scope: 'balance:read' } as const
 
   app.get('/api/balance', { schema: routes.getBalance, config }, async (request) => {
-    const { balanceCents, availableCents, reservedCents, owedCents } = await readBalance(ctx, request.caller.accountId)
+    const held = await readBalance(ctx, request.caller.accountId)
     return {
       success: true as const,
       balance: balanceCents,
       available: availableCents,
       reserved: reservedCents,
       owed: owedCents,
+      held: heldCents,
       currency: 'BRL' as const,
     }
   })
@@ -162,6 +163,7 @@ const lineSchema = z
       .nullable()
       .meta({ description: 'Of a refund that you did not ask for: why the bank made it.' }),
     payoutId: z.string().nullable().meta({ description: 'The payout that the line belongs to.' }),
+    disputeId: z.string().nullable().meta({ description: 'The dispute that the line belongs to.' }),
     payout: z
       .object({ status: z.enum(PAYOUT_STATUSES), reference: z.string().nullable(), paidAt: z.iso.date().nullable() })
       .nullable()
@@ -192,11 +194,11 @@ const routes = describeOperations('Balance', {
   getBalance: {
     summary: 'Get the balance',
     description:
-      'The current balance of the account. Without payouts, `balance` and `available` are the same. Needs the scope `balance:read`.',
+      'The current balance of the account. Without payouts and disputes, `balance` and `available` are the same. Needs the scope `balance:read`.',
     response: {
       200: response('The balance.', {
         balance: cents.meta({
-          description: 'What you are owed, in cents: `available` and `reserved`.',
+          description: 'What you are owed, in cents: `available`, `reserved` and `held`.',
           examples: [4950],
         }),
         available: cents.meta({
@@ -205,6 +207,10 @@ const routes = describeOperations('Balance', {
         }),
         reserved: cents.meta({
           description: 'What is set aside for payouts that are REQUESTED, in cents.',
+          examples: [0],
+        }),
+        held: cents.meta({
+          description: 'What is set aside while payers contest payments, in cents.',
           examples: [0],
         }),
         owed: cents.meta({

@@ -21,6 +21,7 @@ export function overviewRoutes(api: Api, ctx: Context, home: string | undefined)
       balance: overview.balanceCents,
       available: overview.availableCents,
       reserved: overview.reservedCents,
+      held: overview.heldCents,
       owed: overview.owedCents,
       today: presentPeriod(overview.today),
       yesterdaySoFar: overview.yesterdaySoFarCents,
@@ -83,6 +84,7 @@ const getOverviewRoute = {
       balance: cents,
       available: cents,
       reserved: cents,
+      held: cents,
       owed: cents,
       today: periodSchema,
       yesterdaySoFar: cents,
@@ -100,7 +102,13 @@ const getOpenRoute = { response: { 200: response('', { counts: z.object({ deposi
 const getOperatorOpenRoute = {
   response: {
     200: response('', {
-      counts: z.object({ exceptions: z.int(), payouts: z.int(), webhooks: z.int(), health: z.int() }),
+      counts: z.object({
+        exceptions: z.int(),
+        payouts: z.int(),
+        disputes: z.int(),
+        webhooks: z.int(),
+        health: z.int(),
+      }),
       items: z
         .object({
           kind: z.enum(OPEN_KINDS),

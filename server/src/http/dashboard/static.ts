@@ -32,6 +32,8 @@ const PAGES = [
   '/statement',
   '/statement/print',
   '/payouts',
+  '/disputes',
+  '/disputes/*',
   '/shop',
   '/team',
   '/notices',

@@ -52,6 +52,8 @@ const OF_OPERATION: Record<string, ErrorCode[]> = {
   'requestPayoutFor 409': ['balance_too_small', 'payout_limit'],
   'payPayout 409': ['payout_ended'],
   'rejectPayout 409': ['payout_ended'],
+  'giveEvidence 409': ['dispute_ended', 'evidence_limit'],
+  'giveEvidenceFor 409': ['dispute_ended', 'evidence_limit'],
   'createWebhook 400': ['url_not_allowed'],
   'createWebhook 409': ['webhook_limit'],
   'updateWebhook 400': ['url_not_allowed'],

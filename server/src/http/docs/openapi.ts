@@ -23,6 +23,7 @@ export async function describeRoutes(app: FastifyInstance): Promise<void> {
         { name: 'Codes', description: 'Codes that can be paid again and again, such as one for each customer.' },
         { name: 'Orders', description: 'Ask for the deposit of an order, by your own reference.' },
         { name: 'Refunds', description: 'Return deposits to their payers, whole or in part.' },
+        { name: 'Disputes', description: 'Payments that their payers contest, and evidence against it.' },
         { name: 'Payouts', description: 'Ask the operator to pay out a part of the balance.' },
         { name: 'Balance', description: 'Read the balance of the account and every line behind it.' },
         { name: 'Webhooks', description: 'Manage the URLs that events are sent to.' },
