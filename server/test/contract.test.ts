@@ -4,6 +4,7 @@ import { SCOPES } from '../src/domain/accounts/callers.ts'
 import { ROLE_NAMES } from '../src/domain/accounts/roles.ts'
 import { AUDIT_ACTIONS } from '../src/domain/core/audit-log.ts'
 import { LINE_KIND_NAMES, LINE_KINDS } from '../src/domain/ledger/line-kinds.ts'
+import { DISPUTE_STATUSES } from '../src/domain/disputes/dispute-states.ts'
 import { PAYOUT_STATUSES } from '../src/domain/payouts/payout-states.ts'
 import { REASON_CODES } from '../src/domain/ports/delivery-reasons.ts'
 import { EXCEPTION_KINDS } from '../src/domain/refunds/exceptions.ts'
@@ -25,6 +26,7 @@ const LISTS = {
   ROLES: ['Role', ROLE_NAMES],
   EVENTS: ['EventKind', EVENT_KINDS],
   PAYOUT_STATUSES: ['PayoutStatus', PAYOUT_STATUSES],
+  DISPUTE_STATUSES: ['DisputeStatus', DISPUTE_STATUSES],
   EXCEPTION_KINDS: ['ExceptionKind', EXCEPTION_KINDS],
   EXCEPTION_STATES: ['ExceptionState', STATES],
   ERROR_CODES: ['ErrorCode', ERROR_CODES],
@@ -81,6 +83,8 @@ const ROUTES = [
   'GET /operator/accounts/:accountId/history',
   'POST /deposit',
   'GET /payouts',
+  'GET /disputes',
+  'GET /operator/disputes',
   'GET /codes',
   'GET /shop',
   'GET /operator/payouts',

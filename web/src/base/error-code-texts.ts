@@ -171,6 +171,14 @@ export const ERROR_TEXTS = {
     `Este repasse já foi ${status === 'PAID' ? 'pago' : 'recusado'}. Recarregue a página.`,
     `This payout was already ${status === 'PAID' ? 'paid' : 'rejected'}. Reload the page.`,
   ],
+  dispute_ended: [
+    'Esta contestação já foi encerrada e não aceita mais provas.',
+    'This dispute has ended, and takes no evidence any more.',
+  ],
+  evidence_limit: ({ maxFiles }) => [
+    `Uma contestação pode ter no máximo ${maxFiles} arquivos.`,
+    `A dispute can have at most ${maxFiles} files.`,
+  ],
   note_limit: ({ maxNotes }) => [
     `Uma exceção pode ter no máximo ${maxNotes} notas.`,
     `An exception can have at most ${maxNotes} notes.`,

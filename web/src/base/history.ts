@@ -14,6 +14,7 @@ import { makeStore } from './store.ts'
 const DEPOSIT: readonly QueryKey[] = [['overview'], ['open'], ['list', '/deposits'], ['takings']]
 const MONEY: readonly QueryKey[] = [...DEPOSIT, ['list', '/statement'], ['balance']]
 const PAYOUT: readonly QueryKey[] = [...MONEY, ['list', '/payouts']]
+const DISPUTE: readonly QueryKey[] = [...MONEY, ['list', '/disputes'], ['dispute']]
 const KEYS: readonly QueryKey[] = [['overview'], ['keys']]
 /** What is out of date after a change that no event tells. */
 const UNTOLD: readonly QueryKey[] = PAYOUT
@@ -30,6 +31,8 @@ const OUT_OF_DATE: Record<EventKind | 'WEBHOOK_TEST', readonly QueryKey[]> = {
   REFUND_FAILED: MONEY,
   PAYOUT_PAID: PAYOUT,
   PAYOUT_REJECTED: PAYOUT,
+  DISPUTE_OPENED: DISPUTE,
+  DISPUTE_ENDED: DISPUTE,
   WEBHOOK_DISABLED: [['overview'], ['webhooks']],
   KEY_CREATED: KEYS,
   KEY_REVOKED: KEYS,

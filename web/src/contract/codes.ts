@@ -22,6 +22,9 @@ export type EventKind = (typeof EVENTS)[number]
 export const PAYOUT_STATUSES = ['REQUESTED', 'PAID', 'REJECTED'] as const
 export type PayoutStatus = (typeof PAYOUT_STATUSES)[number]
 
+export const DISPUTE_STATUSES = ['OPEN', 'ACCEPTED', 'REJECTED', 'CANCELED'] as const
+export type DisputeStatus = (typeof DISPUTE_STATUSES)[number]
+
 export const EXCEPTION_KINDS = [
   'unknown_charge', 'wrong_provider', 'wrong_amount', 'second_payment', 'refunded_payment', 'unnamed_payment',
   'foreign_refund', 'undone_refund', 'code_closed', 'code_limits',

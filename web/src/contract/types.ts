@@ -1,6 +1,14 @@
 // Generated from the server’s schemas: UPDATE_CONTRACT=1 npx vitest run server/test/contract.test.ts
 
-import type { DepositStatus, Role, EventKind, PayoutStatus, ExceptionKind, ExceptionState } from './codes.ts'
+import type {
+  DepositStatus,
+  Role,
+  EventKind,
+  PayoutStatus,
+  DisputeStatus,
+  ExceptionKind,
+  ExceptionState,
+} from './codes.ts'
 
 export type Me = {
   kind: 'account' | 'operator'
@@ -660,6 +668,61 @@ export type Payout = {
   paidAt: string | null
   reason: string | null
   requestedBy: 'account' | 'operator'
+}
+export type Dispute = {
+  id: string
+  status: DisputeStatus
+  value: number
+  held: number
+  reason: string | null
+  paymentLinkId: string | null
+  externalId: string | null
+  endToEndId: string
+  openedAt: string
+  deadlineAt: string
+  endedAt: string | null
+  evidence: {
+    id: string
+    fileName: string
+    fileType: 'application/pdf' | 'image/png' | 'image/jpeg'
+    fileBytes: number
+    sha256: string
+    description: string | null
+    status: 'SENDING' | 'SENT' | 'REFUSED'
+    failure: string | null
+    givenAt: string
+    endedAt: string | null
+    givenBy: 'account' | 'operator'
+  }[]
+}
+export type OperatorDispute = {
+  id: string
+  status: DisputeStatus
+  value: number
+  held: number
+  reason: string | null
+  paymentLinkId: string | null
+  externalId: string | null
+  endToEndId: string
+  openedAt: string
+  deadlineAt: string
+  endedAt: string | null
+  provider: string
+  accountId: string | null
+  email: string | null
+  evidence: {
+    id: string
+    fileName: string
+    fileType: 'application/pdf' | 'image/png' | 'image/jpeg'
+    fileBytes: number
+    sha256: string
+    description: string | null
+    status: 'SENDING' | 'SENT' | 'REFUSED'
+    failure: string | null
+    givenAt: string
+    endedAt: string | null
+    givenBy: string
+  }[]
 }
 export type Code = {
   id: string

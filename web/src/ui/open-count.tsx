@@ -7,6 +7,7 @@ const useTexts = translations({
   open: {
     '/operator/exceptions': (count: number) => [count === 1 ? '1 aberta' : `${count} abertas`, `${count} open`],
     '/operator/payouts': (count: number) => [count === 1 ? '1 aberto' : `${count} abertos`, `${count} open`],
+    '/operator/disputes': (count: number) => [`${count} em análise`, `${count} open`],
     '/operator/webhooks': (count: number) => [`${count} com falha`, `${count} failing`],
     '/operator/providers': (count: number) => [
       count === 1 ? '1 pede ação' : `${count} pedem ação`,
@@ -57,6 +58,7 @@ const READ_EVERY_MS = 20_000
 const PAGES: Readonly<Record<string, string>> = {
   exceptions: '/operator/exceptions',
   payouts: '/operator/payouts',
+  disputes: '/operator/disputes',
   webhooks: '/operator/webhooks',
   health: '/operator/providers',
   deposits: '/deposits',

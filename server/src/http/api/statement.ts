@@ -36,11 +36,11 @@ export function statementRoutes(app: Api, ctx: Context): void {
     const held = await readBalance(ctx, request.caller.accountId)
     return {
       success: true as const,
-      balance: balanceCents,
-      available: availableCents,
-      reserved: reservedCents,
-      owed: owedCents,
-      held: heldCents,
+      balance: held.balanceCents,
+      available: held.availableCents,
+      reserved: held.reservedCents,
+      held: held.heldCents,
+      owed: held.owedCents,
       currency: 'BRL' as const,
     }
   })

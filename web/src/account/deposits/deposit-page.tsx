@@ -22,6 +22,7 @@ import { useDepositErrorText } from './deposit-errors.ts'
 import { PaymentCode } from './payment-code.tsx'
 import { RefundDialog, refundToast } from './refund-dialog.tsx'
 import { DepositFrame } from '../../deposits/deposit-frame.tsx'
+import { DepositDisputes } from '../../deposits/disputes.tsx'
 import { NeighbourLinks, useListFilters } from '../../deposits/neighbours.tsx'
 import { Timeline } from '../../deposits/timeline.tsx'
 import { Share } from './share.tsx'
@@ -195,6 +196,7 @@ function Loaded(props: { history: DepositHistory; onChange: () => void; back: Co
         }
       >
         {refunds.length > 0 && <Refunds refunds={refunds} />}
+        {may('deposits:read') && <DepositDisputes paymentLinkId={deposit.paymentLinkId} />}
         <Timeline entries={timeline} deliveryPath={deliveryPath} />
         <DepositDetails history={history} />
       </DepositFrame>

@@ -13,6 +13,7 @@ const useTexts = translations({
   available: ['Saldo disponível', 'Available balance'],
   availableNote: ['Para devoluções e repasses', 'For refunds and payouts'],
   reserved: (money: string) => [`Mais ${money} reservados para repasses`, `Plus ${money} reserved for payouts`],
+  held: (money: string) => [`Mais ${money} bloqueados por contestações`, `Plus ${money} set aside for disputes`],
   owed: (money: string) => [
     `Você deve ${money}, que os próximos valores pagam`,
     `You owe ${money}, which the next money pays`,
@@ -50,6 +51,13 @@ export function Figures({ overview }: { overview: Overview | undefined }) {
         <p className={NOTE}>
           {overview && overview.reserved > 0 ? t.reserved(money(overview.reserved)) : t.availableNote}
         </p>
+        {overview && overview.held > 0 && (
+          <p className={NOTE}>
+            <Link to="/disputes" className="link">
+              {t.held(money(overview.held))}
+            </Link>
+          </p>
+        )}
         {overview && overview.owed > 0 && <p className="font-medium text-bad">{t.owed(money(overview.owed))}</p>}
         <p className={NOTE}>
           <Link to="/payouts" className="link font-medium">

@@ -12,11 +12,17 @@ export function useLineTitle(): (kind: string) => string {
   return (kind) => (kind in LINE_TITLES ? inLanguage(LINE_TITLES[kind as keyof typeof LINE_TITLES]) : kind)
 }
 
-export function LineTitle({ line: { kind, paymentLinkId, payoutId } }: { line: StatementLine }) {
+export function LineTitle({ line: { kind, paymentLinkId, payoutId, disputeId } }: { line: StatementLine }) {
   const title = useLineTitle()(kind)
   if (payoutId !== null)
     return (
       <Link to="/payouts" className={ENTRY}>
+        {title}
+      </Link>
+    )
+  if (disputeId !== null)
+    return (
+      <Link to="/disputes/$disputeId" params={{ disputeId }} className={ENTRY}>
         {title}
       </Link>
     )

@@ -24,6 +24,7 @@ const useTexts = translations({
   ],
   available: ['Disponível agora', 'Available now'],
   reserved: (money: string) => [`${money} reservados para repasses`, `${money} reserved for payouts`],
+  held: (money: string) => [`${money} bloqueados por contestações`, `${money} set aside for disputes`],
   owed: (money: string) => [
     `${money} devidos, que os próximos valores pagam`,
     `${money} owed, which the next money pays`,
@@ -108,9 +109,11 @@ function LineCard({ line }: { line: StatementLine }) {
 function CurrentBalance() {
   const t = useTexts()
   const { money } = useFormat()
-  const balance = useGet<{ available: number; reserved: number; owed: number }>(['balance'], '/balance')
-  const notesOf = ({ reserved, owed }: { reserved: number; owed: number }) => [
+  type Balances = { available: number; reserved: number; held: number; owed: number }
+  const balance = useGet<Balances>(['balance'], '/balance')
+  const notesOf = ({ reserved, held, owed }: Balances) => [
     ...(reserved > 0 ? [t.reserved(money(reserved))] : []),
+    ...(held > 0 ? [t.held(money(held))] : []),
     ...(owed > 0 ? [t.owed(money(owed))] : []),
   ]
   // Shows no error text, because the list below has it.

@@ -7,6 +7,7 @@ import type { OperatorDepositRecord } from '../../contract/types.ts'
 import { DepositStatus } from '../../deposits/deposit-columns.tsx'
 import { Amounts, DepositDetails, Refunds } from '../../deposits/deposit-details.tsx'
 import { DepositFrame } from '../../deposits/deposit-frame.tsx'
+import { DepositDisputes } from '../../deposits/disputes.tsx'
 import { NeighbourLinks, useListFilters } from '../../deposits/neighbours.tsx'
 import { Timeline } from '../../deposits/timeline.tsx'
 import { ButtonLink } from '../../ui/button.tsx'
@@ -48,6 +49,7 @@ const useTexts = translations({
     missing: ['A regularizar', 'Missing'],
     written_off: ['Baixas', 'Written off'],
     reserved: ['Reservado', 'Reserved'],
+    held: ['Bloqueado', 'Held'],
     paid_out: ['Repassado', 'Paid out'],
   },
   history: ['Lugar no histórico da conta', 'Place in the account’s history'],
@@ -98,6 +100,7 @@ export function ChargePage() {
         }
       >
         {refunds.length > 0 && <Refunds refunds={refunds} />}
+        <DepositDisputes paymentLinkId={paymentLinkId} />
         <Timeline entries={timeline} />
         <DepositDetails history={data} />
       </DepositFrame>

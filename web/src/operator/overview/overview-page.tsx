@@ -17,11 +17,12 @@ const useTexts = translations({
   attention: ['Precisa de atenção', 'Needs attention'],
   calm: ['Tudo em ordem', 'All clear'],
   calmText: [
-    'Sem exceções, repasses ou webhooks à espera de você, e nenhum alerta de saúde.',
-    'No exceptions, payouts or webhooks wait for you, and no health alert.',
+    'Sem exceções, repasses, contestações ou webhooks à espera de você, e nenhum alerta de saúde.',
+    'No exceptions, payouts, disputes or webhooks wait for you, and no health alert.',
   ],
   exception: (amount: string, kind: string) => [`${amount}: ${kind}`, `${amount}: ${kind}`],
   noAccount: ['Sem conta', 'No account'],
+  dispute: (amount: string) => [`Contestação de ${amount} em análise`, `Open dispute of ${amount}`],
   payout: (amount: string) => [`Repasse de ${amount} em aberto`, `Open payout of ${amount}`],
   failing: (name: string) => [`O webhook “${name}” está falhando`, `The webhook “${name}” is failing`],
   disabled: (name: string) => [`O webhook “${name}” foi desativado`, `The webhook “${name}” was disabled`],
@@ -33,6 +34,10 @@ const useTexts = translations({
     payouts: (count: string) => [
       count === '1' ? '1 repasse em aberto' : `${count} repasses em aberto`,
       count === '1' ? '1 open payout' : `${count} open payouts`,
+    ],
+    disputes: (count: string) => [
+      count === '1' ? '1 contestação em análise' : `${count} contestações em análise`,
+      count === '1' ? '1 open dispute' : `${count} open disputes`,
     ],
     webhooks: (count: string) => [
       count === '1' ? '1 webhook com falha' : `${count} webhooks com falha`,
@@ -95,6 +100,7 @@ export function OperatorOverviewPage() {
 const PLACES = {
   exceptions: '/operator/exceptions',
   payouts: '/operator/payouts',
+  disputes: '/operator/disputes',
   webhooks: '/operator/webhooks',
   health: '/operator/providers',
 } as const
@@ -183,6 +189,8 @@ function useEntry(): (item: OpenItem) => { to: string; title: string; text: stri
       }
       case 'payout':
         return { to: PLACES.payouts, title: t.payout(money(value ?? 0)), text }
+      case 'dispute':
+        return { to: `/operator/disputes/${id}`, title: t.dispute(money(value ?? 0)), text }
       case 'webhook_failing':
         return { to: PLACES.webhooks, title: t.failing(what ?? ''), text }
       case 'webhook_disabled':
