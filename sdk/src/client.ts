@@ -1,5 +1,6 @@
 import { makeBalance, type Balance } from './balance.ts'
 import { makeCodes, type Codes } from './codes.ts'
+import { makeDisputes, type Disputes } from './disputes.ts'
 import { makeDeposits, type Deposits } from './deposits.ts'
 import { makeCall, makeDownload, makeOpen, type Call, type GuicheOptions } from './http.ts'
 import { makePayouts, type Payouts } from './payouts.ts'
@@ -19,6 +20,7 @@ export type {
   GetStatementQuery,
   ListCodesQuery,
   ListDepositsQuery,
+  ListDisputesQuery,
   ListEventsQuery,
   ListPayoutsQuery,
   ListRefundsQuery,
@@ -33,6 +35,7 @@ export type {
   UpdateWebhookBody,
 } from './api.ts'
 export type { WantedCode } from './codes.ts'
+export type { NewEvidence } from './disputes.ts'
 export type { OrderDeposit } from './deposits.ts'
 export type { ConsumeOptions, HandleEvent } from './consume.ts'
 export { GuicheError, type ClientErrorCode, type GuicheErrorCode } from './errors.ts'
@@ -50,6 +53,7 @@ export type {
   Code,
   Deposit,
   DeliveryAttempt,
+  Dispute,
   ErrorCode,
   FullDeposit,
   HeldPayment,
@@ -79,6 +83,7 @@ export type Guiche = {
   codes: Codes
   refunds: Refunds
   payouts: Payouts
+  disputes: Disputes
   balance: Balance
   statement: Statement
   shop: ShopOfAccount
@@ -102,6 +107,7 @@ export function makeGuiche(options: GuicheOptions): Guiche {
     codes: makeCodes(call),
     refunds: makeRefunds(call),
     payouts: makePayouts(call),
+    disputes: makeDisputes(call),
     balance: makeBalance(call),
     statement: makeStatement(call, makeDownload(options)),
     shop: makeShop(call),

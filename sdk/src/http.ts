@@ -64,7 +64,13 @@ export const RETRY_FOR_MS = 15_000
 /** Makes some ten attempts in that time, so that a server that is back is asked soon. */
 const PACE = { firstMs: 500, factor: 2, maxMs: 2_000 }
 /** POST operations without an Idempotency-Key that may be repeated, because repeating them changes nothing. */
-const REPEATABLE: ReadonlySet<Id> = new Set<Id>(['cancelDeposit', 'payPayout', 'rejectPayout'])
+const REPEATABLE: ReadonlySet<Id> = new Set<Id>([
+  'cancelDeposit',
+  'payPayout',
+  'rejectPayout',
+  'giveEvidence',
+  'giveEvidenceFor',
+])
 
 /** A request that can be sent any number of times. */
 type Prepared = {

@@ -21,6 +21,7 @@ import { initCommand } from './init.ts'
 import { inviteCommand } from './invite.ts'
 import { keyCommands } from './key.ts'
 import { listenCommand } from './listen.ts'
+import { disputeCommands } from './disputes.ts'
 import { migrateCommand } from './migrate.ts'
 import { openapiCommand } from './openapi.ts'
 import { operatorCommands } from './operator.ts'
@@ -123,6 +124,7 @@ A first deposit:
   exceptionCommands(program, terminal)
   payoutCommands(program, terminal)
   reversalCommands(program, terminal)
+  disputeCommands(program, terminal)
   depositCommands(program, terminal)
   codeCommands(program, terminal)
   balanceCommand(program, terminal)
