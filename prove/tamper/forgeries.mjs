@@ -4,6 +4,7 @@
 import { codeForgeries } from './code-forgeries.mjs'
 import { debtForgeries } from './debt-forgeries.mjs'
 import { historyForgeries } from './history-forgeries.mjs'
+import { disputeForgeries } from './dispute-forgeries.mjs'
 import { payoutForgeries } from './payout-forgeries.mjs'
 import { sealForgeries } from './seal-forgeries.mjs'
 
@@ -985,6 +986,7 @@ export function forgeries({ victim, eve, debtor }) {
     ['a table that a crash empties', ['schema'], 'alter table delivery_outcomes set unlogged'],
     ...sealForgeries({ victim, eve }),
     ...payoutForgeries({ victim, eve }),
+    ...disputeForgeries({ victim, eve }),
     ...codeForgeries({ victim, eve }),
     ...debtForgeries({ debtor, eve }),
     ...historyForgeries({ victim, eve }),

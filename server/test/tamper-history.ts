@@ -16,6 +16,9 @@ import { beginSeals } from '../src/domain/core/seal-as-found.ts'
 import { endRefund } from '../src/domain/refunds/refund-states.ts'
 import { REFUND_ABSENT_MS } from '../src/domain/refunds/run-refund.ts'
 import { payPayout, rejectPayout, requestPayout } from '../src/domain/payouts/payouts.ts'
+import { endDispute, openDispute } from '../src/domain/disputes/dispute-states.ts'
+import { recordDisputeHints } from '../src/domain/disputes/dispute-checks.ts'
+import { giveEvidence } from '../src/domain/disputes/evidence.ts'
 import { endUndecided } from '../src/domain/refunds/request-refund.ts'
 import { createWebhook } from '../src/domain/webhooks/webhooks.ts'
 import { checkDue } from '../src/workers/check.ts'
@@ -39,8 +42,9 @@ const TERMS = { feeBps: 150, feeFixedCents: 7 }
 
 /**
  * Books with one of everything. Deposits are paid, paid late, paid wrong, paid twice, canceled, expired and open.
- * Refunds are done, failed, under way and made at the bank. Payouts are open, paid and rejected. There are exceptions
- * of each kind, open and resolved in each way, webhooks that were reached and not, closed days, terms, and a debt.
+ * Refunds are done, failed, under way and made at the bank. Payouts are open, paid and rejected, disputes open and
+ * rejected. There are exceptions of each kind, open and resolved in each way, webhooks that were reached and not, closed
+ * days, terms, and a debt.
  */
 export async function makeHistory(): Promise<{ w: World; victim: string; eve: string; debtor: string }> {
   const w = await world({ settings: { refunds: { byAccounts: false, returnFee: true } } })
@@ -55,6 +59,7 @@ export async function makeHistory(): Promise<{ w: World; victim: string; eve: st
   await makeRefunds(w, victim)
   await makePayouts(w, victim)
   await makeDebt(w, debtor)
+  await makeDisputes(w, victim)
   await makeExceptions(w, victim)
   await makeCodes(w, victim, eve)
   const [noted] = (await listExceptions(w.ctx, { limit: 1 })).exceptions
@@ -160,6 +165,32 @@ async function makePayouts(w: World, { accountId }: TestAccount): Promise<void> 
   await payPayout(w.ctx, OPERATOR, await ask(3_00), { reference: 'E1' })
   await rejectPayout(w.ctx, OPERATOR, await ask(2_00), 'no')
   await ask(1_00)
+}
+
+async function makeDisputes(w: World, account: TestAccount): Promise<void> {
+  for (const isEnded of [true, false]) {
+    const { charge, payment } = await completedCharge(w, { valueCents: 30_00, account })
+    const { provider, endToEndId, amountCents } = payment
+    const sql = 'select id from payments where end_to_end_id = $1'
+    const [{ id: paymentId }] = (await query<{ id: string }>(w.pool, sql, [endToEndId])) as [{ id: string }]
+    const of = { paymentId, provider, amountCents, chargeId: charge.id, accountId: account.accountId }
+    const found = {
+      id: endToEndId,
+      endToEndId,
+      status: 'open',
+      amountCents: null,
+      reason: 'fraud',
+      openedAt: null,
+    } as const
+    const { id } = (await transact(w.pool, (tx) => openDispute(tx, w.clock.now(), of, found)))!
+    w.clock.advance(60_000)
+    if (isEnded) await transact(w.pool, (tx) => endDispute(tx, w.clock.now(), id, 'REJECTED'))
+    else {
+      await recordDisputeHints(w.ctx, provider, [endToEndId])
+      const file = { fileName: 'receipt.pdf', content: Buffer.from('%PDF-1.4'), description: 'It came' }
+      await giveEvidence(w.ctx, OPERATOR, { accountId: null, disputeId: id }, file)
+    }
+  }
 }
 
 /** A refund that the bank made, took back and made again: once before anybody decided, and once after that. */
