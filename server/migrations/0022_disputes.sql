@@ -94,18 +94,19 @@ alter table ledger_accounts drop constraint ledger_accounts_kind_check;
 alter table ledger_accounts drop constraint ledger_accounts_check;
 alter table ledger_accounts add constraint ledger_accounts_kind_check check (
   kind in (
-    'cash', 'balance', 'reserved', 'held', 'fees', 'suspense', 'refunding', 'paid_out', 'missing', 'written_off'
+    'cash', 'balance', 'reserved', 'held', 'owed', 'fees', 'suspense', 'refunding', 'paid_out', 'missing',
+    'written_off'
   )
 ) not valid;
 alter table ledger_accounts add constraint ledger_accounts_check check (
-  (kind in ('balance', 'reserved', 'held')) = (account_id is not null)
+  (kind in ('balance', 'reserved', 'held', 'owed')) = (account_id is not null)
 ) not valid;
 
--- A transfer is about a payment, a payout or a dispute.
+-- A transfer is about a payment, a payout or a dispute, or pays what the account owes.
 alter table transfers add column dispute_id uuid;
 alter table transfers drop constraint transfers_one_subject;
 alter table transfers add constraint transfers_one_subject check (
-  num_nonnulls(payment_id, payout_id, dispute_id) = 1
+  num_nonnulls(payment_id, payout_id, dispute_id) = (kind <> 'debt_paid')::int
 ) not valid;
 alter table transfers drop constraint transfers_kind_check;
 alter table transfers add constraint transfers_kind_check check (
@@ -117,7 +118,12 @@ alter table transfers add constraint transfers_kind_check check (
       then refund_id is not null and exception_id is null
     -- With refund_id: of an undone_refund. A payment may have several of those, so each is unique by its refund.
     when kind in ('exception_credited', 'exception_written_off') then exception_id is not null
-    when kind in ('refund_charged', 'refund_written_off') then refund_id is not null and exception_id is not null
+    when kind in ('refund_charged', 'reversal_charged', 'refund_written_off')
+      then refund_id is not null and exception_id is not null
+    -- Beside a reversal_charged, which has the exception: each resolution has it once.
+    when kind = 'reversal_owed' then refund_id is not null and exception_id is null and account_id is not null
+    when kind = 'debt_paid'
+      then num_nonnulls(charge_id, refund_id, exception_id) = 0 and account_id is not null
     when kind in ('matched_deposit', 'matched_fee')
       then refund_id is null and exception_id is not null and charge_id is not null
     when kind in ('payout_reserved', 'payout_paid', 'payout_returned')
