@@ -4,6 +4,7 @@ import { query, transact, type Tx } from '../../db/tx.ts'
 import type { Context } from '../context.ts'
 import type { Core } from '../core/core.ts'
 import { retryAt } from '../deposits/checks/check-queue.ts'
+import { holdBalances, type LedgerKey } from '../ledger/ledger.ts'
 import { ProviderError, providerNamed, type Provider, type ProviderDispute } from '../ports/provider.ts'
 import { bookReturn, lockReturned } from '../refunds/external-refunds.ts'
 import { endDispute, openDispute, type Dispute, type DisputedPayment, type DisputeStatus } from './dispute-states.ts'
@@ -93,9 +94,22 @@ async function bookAnswer(tx: Tx, now: Date, check: DisputeCheck, found: Provide
     return 'contradicted'
   }
   if (status === 'OPEN') return 'booked'
+  if (status === 'ACCEPTED') await holdTouched(tx, locked!)
   const dispute = await endDispute(tx, now, before.id, status)
   if (status === 'ACCEPTED') await bookReturn(tx, now, { ...returned, ...disputed(dispute) })
   return 'booked'
+}
+
+/** All balances that a release and a return move, so that they are locked in the one order. */
+async function holdTouched(tx: Tx, { provider, accountId }: DisputedPayment): Promise<void> {
+  const own: LedgerKey[] =
+    accountId === null
+      ? []
+      : [
+          { kind: 'balance', accountId },
+          { kind: 'held', accountId },
+        ]
+  await holdBalances(tx, [...own, { kind: 'cash', provider }, { kind: 'missing' }, { kind: 'suspense' }])
 }
 
 type KnownDispute = Pick<Dispute, 'id' | 'status' | 'amountCents'>
