@@ -9,7 +9,9 @@ export function disputeForgeries({ victim, eve }) {
   const COLUMNS =
     'kind, debit_id, credit_id, amount_cents, debit_after_cents, credit_after_cents, dispute_id, charge_id, account_id, occurred_at, recorded_at'
   const edit = (set, id) => `update disputes set ${set} where id = ${id}`
-  const event = (from, to, id) => `update events set body = replace(body, ${from}, ${to}) where subject_id = ${id}`
+  const subject = (id) =>
+    `(select left(encode(sha256(convert_to('dispute ' || provider || ' ' || provider_dispute_id, 'UTF8')), 'hex'), 32)::uuid from disputes where id = ${id})`
+  const event = (from, to, id) => `update events set body = replace(body, ${from}, ${to}) where subject_id = ${subject(id)}`
   const keep = (id) => `create temp table kept on commit drop as select * from disputes where id = ${id}`
   const forgetEvents = `delete from deliveries where event_id not in (select id from events);
     delete from delivery_outcomes where event_id not in (select id from events);`
@@ -22,7 +24,7 @@ export function disputeForgeries({ victim, eve }) {
   const forget = (id) => `
     ${keep(id)};
     delete from transfers where dispute_id = (select id from kept);
-    delete from events where subject_id = (select id from kept); ${forgetEvents}
+    delete from events where subject_id = ${subject('(select id from kept)')}; ${forgetEvents}
     delete from dispute_evidence where dispute_id = (select id from kept);
     delete from disputes where id = (select id from kept); select rebook();`
 

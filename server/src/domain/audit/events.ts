@@ -107,19 +107,23 @@ function payoutEvent<Facts>(status: 'PAID' | 'REJECTED', fields: FieldsInSql<Fac
   })
 }
 
+// As sendEvent() in disputes/dispute-states.ts.
+const DISPUTE_SUBJECT = `
+  left(encode(sha256(convert_to('dispute ' || r.provider || ' ' || r.provider_dispute_id, 'UTF8')), 'hex'), 32)::uuid`
+
 function disputeEvent<Facts>(kind: 'OPENED' | 'ENDED', fields: FieldsInSql<Facts>): string {
-  const [at, which] = kind === 'OPENED' ? ['d.recorded_at', 'true'] : ['d.ended_at', `status <> 'OPEN'`]
+  const [at, which] = kind === 'OPENED' ? ['d.recorded_at', 'true'] : ['d.ended_at', `r.status <> 'OPEN'`]
   return check({
-    subject: `'dispute ' || ${hex('coalesce(d.id, e.subject_id)')}`,
-    from: `(select * from disputes where account_id is not null and ${which}) d
+    subject: `coalesce('dispute ' || ${hex('d.id')}, 'event ' || ${nameOf('e.subject_id')})`,
+    from: `(select r.*, ${DISPUTE_SUBJECT} as subject from disputes r where r.account_id is not null and ${which}) d
   join payments p on p.id = d.payment_id
   join charges c on c.id = d.charge_id
-  full join (select * from events where kind = 'DISPUTE_${kind}') e on e.subject_id = d.id`,
+  full join (select * from events where kind = 'DISPUTE_${kind}') e on e.subject_id = d.subject`,
     exists: {
       [`has no event that it ${kind}`]: 'e.id is not null',
       [`has an event that it ${kind}, and is no such dispute of an account`]: 'd.id is not null',
     },
-    rules: told({ subject: 'd.id', account: 'd.account_id', at, fields }),
+    rules: told({ subject: 'd.subject', account: 'd.account_id', at, fields }),
   })
 }
 

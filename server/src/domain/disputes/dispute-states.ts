@@ -8,7 +8,7 @@ import { holdBalances, postTransfers, type LedgerKey } from '../ledger/ledger.ts
 import type { ProviderDispute } from '../ports/provider.ts'
 import { DISPUTE_ENDED, DISPUTE_OPENED } from '../webhooks/dispute-event-kinds.ts'
 import { dataOf } from '../webhooks/event-fields.ts'
-import { insertEvents } from '../webhooks/events.ts'
+import { derivedSubject, insertEvents } from '../webhooks/events.ts'
 
 export const DISPUTE_STATUSES = ['OPEN', 'ACCEPTED', 'REJECTED', 'CANCELED'] as const
 export type DisputeStatus = (typeof DISPUTE_STATUSES)[number]
@@ -153,12 +153,14 @@ async function move(tx: Tx, now: Date, dispute: Dispute, kind: 'dispute_held' | 
 
 /** Account holders are told of disputes about their deposits. */
 async function sendEvent(tx: Tx, now: Date, dispute: Dispute): Promise<void> {
-  const { id, chargeId, accountId, paymentLinkId, externalId, status } = dispute
+  const { provider, providerDisputeId, chargeId, accountId, paymentLinkId, externalId, status } = dispute
   if (chargeId === null || accountId === null || paymentLinkId === null) return
   const [kind, fields] =
     status === 'OPEN' ? (['DISPUTE_OPENED', DISPUTE_OPENED] as const) : (['DISPUTE_ENDED', DISPUTE_ENDED] as const)
   const data = dataOf(fields, { ...dispute, charge: { id: chargeId, paymentLinkId, externalId } })
-  await insertEvents(tx, now, [{ kind, accountId, subjectId: id, createdAt: now, data }])
+  // As its provider knows it, so that it has the same event after a restored backup. DISPUTE_SUBJECT does the same.
+  const subjectId = derivedSubject(`dispute ${provider} ${providerDisputeId}`)
+  await insertEvents(tx, now, [{ kind, accountId, subjectId, createdAt: now, data }])
 }
 
 function tell(tx: Tx, now: Date, dispute: Dispute, action: AuditAction): Promise<void> {

@@ -89,7 +89,7 @@ export const DISPUTE_ENDED: FieldsInSql<DisputeFacts> = {
   },
 }
 
-const SUBJECT = '0199a3d84b1f7c2e9a6d0f3b5c8e7a14'
+const SUBJECT = '3c1f9e7ab25d48069b7e4d2fa8c05163'
 
 export const DISPUTE_KINDS = {
   DISPUTE_OPENED: {
