@@ -200,7 +200,7 @@ test.each<[lie: string, sql: string, checks: string[], found: (books: Books) => 
     ({ account }) => ({
       check: 'transfer',
       subject: 'transfer 4',
-      text: `deposit of 1 cents from cash sandbox to balance ${account.accountId} follows from no payment, refund, exception or payout`,
+      text: `deposit of 1 cents from cash sandbox to balance ${account.accountId} follows from no payment, refund, exception, payout or dispute`,
     }),
   ],
 ])('the audit names %s, by each check that it touches and no other', async (_, sql, checks, found) => {

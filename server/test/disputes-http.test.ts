@@ -1,9 +1,8 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { transact } from '../src/db/tx.ts'
-import { openDispute } from '../src/domain/disputes/dispute-states.ts'
 import { CHARGE_SECRET } from './databases.ts'
+import { contest } from './dispute-steps.ts'
 import { makeOperator } from './operators-client.ts'
 import { runCli, temporaryHome } from './process.ts'
 import { completedCharge } from './refund-steps.ts'
@@ -12,17 +11,9 @@ import { world, type World } from './world.ts'
 
 const PDF = Buffer.from('%PDF-1.4\nreceipt')
 
-/** A dispute as if the provider had told of it. */
-async function contested(w: World, valueCents = 50_00) {
-  const { account, charge, payment } = await completedCharge(w, { valueCents })
-  const { endToEndId, provider, amountCents } = payment
-  const sql = 'select id from payments where end_to_end_id = $1'
-  const { rows } = await w.pool.query<{ id: string }>(sql, [endToEndId])
-  const of = { paymentId: rows[0]!.id, provider, amountCents, chargeId: charge.id, accountId: account.accountId }
-  const status = 'open' as const
-  const found = { id: endToEndId, endToEndId, status, amountCents: null, reason: 'Golpe', openedAt: null }
-  const dispute = await transact(w.pool, (tx) => openDispute(tx, w.clock.now(), of, found))
-  return { account, charge, dispute: dispute! }
+async function contested(w: World) {
+  const paid = await completedCharge(w, { valueCents: 50_00 })
+  return { ...paid, dispute: await contest(w, paid) }
 }
 
 const evidence = (content = PDF.toString('base64')) => ({ fileName: 'receipt.pdf', content, description: 'It came' })

@@ -233,6 +233,7 @@ const SAMPLE = {
   lastAt: '2026-03-02T12:00:00+00:00',
   hours: 36,
   exceptionId: 'x',
+  deadlineAt: '2026-03-09T12:00:00.000Z',
 }
 
 test('each notice reads as a sentence in both languages, without a code, a raw date or a gap', () => {

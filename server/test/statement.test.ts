@@ -7,11 +7,14 @@ import { ProviderError } from '../src/domain/ports/provider.ts'
 import { changeTimeZone } from '../src/domain/reports/change-time-zone.ts'
 import { findPeriod, readTotals } from '../src/domain/ledger/account-statement.ts'
 import { LINE_KIND_NAMES } from '../src/domain/ledger/line-kinds.ts'
+import { transact } from '../src/db/tx.ts'
+import { endDispute } from '../src/domain/disputes/dispute-states.ts'
 import { payPayout, rejectPayout, requestPayout } from '../src/domain/payouts/payouts.ts'
 import type { Resolution } from '../src/domain/exceptions/exception-states.ts'
 import { listExceptions } from '../src/domain/refunds/exceptions.ts'
 import { resolveException } from '../src/domain/refunds/resolve-exception.ts'
 import { EXPORT_PAGE } from '../src/http/server/exports.ts'
+import { contest } from './dispute-steps.ts'
 import { isInstalled } from './programs.ts'
 import {
   changeProvider,
@@ -88,6 +91,8 @@ async function everyKind(): Promise<{ w: World; account: TestAccount }> {
   await payPayout(w.ctx, OPERATOR, paid.payout.id, { reference: 'PIX 123' })
   const rejected = await requestPayout(w.ctx, OPERATOR, { ...ask, valueCents: 9_00 })
   await rejectPayout(w.ctx, OPERATOR, rejected.payout.id, 'the account is another one')
+  const dispute = await contest(w, { account, charge, payment })
+  await transact(w.pool, (tx) => endDispute(tx, w.clock.now(), dispute.id, 'REJECTED'))
   const rest = await requestPayout(w.ctx, OPERATOR, { ...ask, valueCents: await w.balanceCents(account.accountId) })
   await payPayout(w.ctx, OPERATOR, rest.payout.id, { reference: 'PIX 124' })
   await refundAtBank(w, late.payment.endToEndId, 33_33)

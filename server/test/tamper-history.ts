@@ -16,7 +16,7 @@ import { beginSeals } from '../src/domain/core/seal-as-found.ts'
 import { endRefund } from '../src/domain/refunds/refund-states.ts'
 import { REFUND_ABSENT_MS } from '../src/domain/refunds/run-refund.ts'
 import { payPayout, rejectPayout, requestPayout } from '../src/domain/payouts/payouts.ts'
-import { endDispute, openDispute } from '../src/domain/disputes/dispute-states.ts'
+import { endDispute } from '../src/domain/disputes/dispute-states.ts'
 import { recordDisputeHints } from '../src/domain/disputes/dispute-checks.ts'
 import { giveEvidence } from '../src/domain/disputes/evidence.ts'
 import { endUndecided } from '../src/domain/refunds/request-refund.ts'
@@ -24,6 +24,7 @@ import { createWebhook } from '../src/domain/webhooks/webhooks.ts'
 import { checkDue } from '../src/workers/check.ts'
 import { signHead } from '../src/domain/history/heads.ts'
 import { makeNumberingMemory, numberPending } from '../src/domain/history/number-pending.ts'
+import { contest } from './dispute-steps.ts'
 import { makeOperator } from './operators-client.ts'
 import { sweepAll } from './reconcile-bank.ts'
 import {
@@ -169,24 +170,12 @@ async function makePayouts(w: World, { accountId }: TestAccount): Promise<void> 
 
 async function makeDisputes(w: World, account: TestAccount): Promise<void> {
   for (const isEnded of [true, false]) {
-    const { charge, payment } = await completedCharge(w, { valueCents: 30_00, account })
-    const { provider, endToEndId, amountCents } = payment
-    const sql = 'select id from payments where end_to_end_id = $1'
-    const [{ id: paymentId }] = (await query<{ id: string }>(w.pool, sql, [endToEndId])) as [{ id: string }]
-    const of = { paymentId, provider, amountCents, chargeId: charge.id, accountId: account.accountId }
-    const found = {
-      id: endToEndId,
-      endToEndId,
-      status: 'open',
-      amountCents: null,
-      reason: 'fraud',
-      openedAt: null,
-    } as const
-    const { id } = (await transact(w.pool, (tx) => openDispute(tx, w.clock.now(), of, found)))!
+    const paid = await completedCharge(w, { valueCents: 30_00, account })
+    const { id } = await contest(w, paid)
     w.clock.advance(60_000)
     if (isEnded) await transact(w.pool, (tx) => endDispute(tx, w.clock.now(), id, 'REJECTED'))
     else {
-      await recordDisputeHints(w.ctx, provider, [endToEndId])
+      await recordDisputeHints(w.ctx, 'sandbox', [paid.payment.endToEndId])
       const file = { fileName: 'receipt.pdf', content: Buffer.from('%PDF-1.4'), description: 'It came' }
       await giveEvidence(w.ctx, OPERATOR, { accountId: null, disputeId: id }, file)
     }

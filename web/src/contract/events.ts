@@ -371,7 +371,7 @@ export const EVENT_EXAMPLES = {
     },
   },
   DISPUTE_OPENED: {
-    id: 'evt_DISPUTE_OPENED_0199a3d84b1f7c2e9a6d0f3b5c8e7a14',
+    id: 'evt_DISPUTE_OPENED_3c1f9e7ab25d48069b7e4d2fa8c05163',
     event: 'DISPUTE_OPENED',
     createdAt: '2026-01-31T12:01:08.000Z',
     data: {
@@ -389,7 +389,7 @@ export const EVENT_EXAMPLES = {
     },
   },
   DISPUTE_ENDED: {
-    id: 'evt_DISPUTE_ENDED_0199a3d84b1f7c2e9a6d0f3b5c8e7a14',
+    id: 'evt_DISPUTE_ENDED_3c1f9e7ab25d48069b7e4d2fa8c05163',
     event: 'DISPUTE_ENDED',
     createdAt: '2026-01-31T12:01:08.000Z',
     data: {

@@ -26,7 +26,7 @@ const useTexts = translations({
   state: ['Situação', 'Status'],
   reason: ['Motivo', 'Reason'],
   opened: ['Aberta em', 'Opened'],
-  deadline: ['Prazo das provas', 'Evidence until'],
+  deadline: ['Provas até', 'Evidence until'],
   ended: ['Encerrada em', 'Ended'],
   deposit: ['Depósito', 'Deposit'],
   account: ['Conta', 'Account'],
@@ -51,10 +51,11 @@ export function useDisputeStatusText(): (status: DisputeStatus) => string {
 
 export function useDisputeColumns(): Column<AnyDispute>[] {
   const t = useTexts()
+  const isOperator = useMe().kind === 'operator'
   return [
     { header: t.deadline, width: 'w-52', cell: (dispute) => <DateTime at={dispute.deadlineAt} /> },
     {
-      header: t.deposit,
+      header: isOperator ? t.account : t.deposit,
       cell: (dispute) => (
         <span className="block wrap-anywhere">
           {'email' in dispute ? (dispute.email ?? t.noAccount) : (dispute.externalId ?? dispute.endToEndId)}
@@ -84,7 +85,6 @@ export function DisputeDetails({ dispute }: { dispute: AnyDispute }) {
         details={[
           { name: t.value, value: <Money cents={dispute.value} className="font-semibold" /> },
           { name: t.held, value: <Money cents={dispute.held} /> },
-          { name: t.state, value: <DisputeBadge status={dispute.status} /> },
           { name: t.reason, value: reason },
           { name: t.opened, value: <DateTime at={dispute.openedAt} /> },
           { name: t.deadline, value: <DateTime at={dispute.deadlineAt} /> },
