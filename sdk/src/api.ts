@@ -783,6 +783,16 @@ export type CreateDepositBody = {
   returnUrl?: string | null
   /** Your own data about the deposit: at most 20 texts, and 4096 bytes as JSON. The payer does not see it. */
   metadata?: Record<string, string> | null
+  /**
+   * The person who is to pay. `taxId` is a CPF or CNPJ, with or without punctuation. `policy` `verify`: the
+   * deposit is credited, and `payerMatch` says whether that person paid. `require`: nothing is credited before
+   * the provider has confirmed it, and money of anybody else goes back to its payer. Only a keyed hash and the
+   * last two digits are kept.
+   */
+  payer?: {
+    taxId: string
+    policy?: 'verify' | 'require'
+  } | null
   /** Seconds until the charge expires, up to 30 days. The default is one hour, unless the operator changed it. */
   expiresIn?: number | null
 }
@@ -825,6 +835,16 @@ export type EnsureDepositBody = {
   returnUrl?: string | null
   /** Your own data about the deposit: at most 20 texts, and 4096 bytes as JSON. The payer does not see it. */
   metadata?: Record<string, string> | null
+  /**
+   * The person who is to pay. `taxId` is a CPF or CNPJ, with or without punctuation. `policy` `verify`: the
+   * deposit is credited, and `payerMatch` says whether that person paid. `require`: nothing is credited before
+   * the provider has confirmed it, and money of anybody else goes back to its payer. Only a keyed hash and the
+   * last two digits are kept.
+   */
+  payer?: {
+    taxId: string
+    policy?: 'verify' | 'require'
+  } | null
   /** Seconds until the charge expires, up to 30 days. The default is one hour, unless the operator changed it. */
   expiresIn?: number | null
 }
@@ -947,6 +967,7 @@ export type CreateWebhookBody = {
     | 'DEPOSIT_CANCELED'
     | 'DEPOSIT_HELD'
     | 'DEPOSIT_RELEASED'
+    | 'DEPOSIT_PAYER_CHECKED'
     | 'DEPOSIT_REFUNDED'
     | 'REFUND_FAILED'
     | 'PAYOUT_PAID'
@@ -970,6 +991,7 @@ export type UpdateWebhookBody = {
     | 'DEPOSIT_CANCELED'
     | 'DEPOSIT_HELD'
     | 'DEPOSIT_RELEASED'
+    | 'DEPOSIT_PAYER_CHECKED'
     | 'DEPOSIT_REFUNDED'
     | 'REFUND_FAILED'
     | 'PAYOUT_PAID'
@@ -998,6 +1020,7 @@ export type TestWebhookBody = {
     | 'DEPOSIT_CANCELED'
     | 'DEPOSIT_HELD'
     | 'DEPOSIT_RELEASED'
+    | 'DEPOSIT_PAYER_CHECKED'
     | 'DEPOSIT_REFUNDED'
     | 'REFUND_FAILED'
     | 'PAYOUT_PAID'
@@ -1027,6 +1050,7 @@ export type ListEventsQuery = {
     | 'DEPOSIT_CANCELED'
     | 'DEPOSIT_HELD'
     | 'DEPOSIT_RELEASED'
+    | 'DEPOSIT_PAYER_CHECKED'
     | 'DEPOSIT_REFUNDED'
     | 'REFUND_FAILED'
     | 'PAYOUT_PAID'
@@ -1178,6 +1202,7 @@ export type ListExceptionsQuery = {
     | 'undone_refund'
     | 'code_closed'
     | 'code_limits'
+    | 'payer_unconfirmed'
   /** Only exceptions of this provider. */
   provider?: string
   /** Only items from this time on (inclusive). */

@@ -284,6 +284,17 @@ export type Deposit = {
   metadata: Record<string, string> | null
   /** The `externalId` of the code that the payer paid by. Null for a charge that you asked for. */
   code: string | null
+  /** The person who is to pay. */
+  payer: {
+    /** Its last two digits: `***.***.***-09`. The rest is not kept. */
+    taxId: string
+    policy: 'verify' | 'require'
+  } | null
+  /**
+   * matched: that person paid. mismatched: another one did. unknown: the provider has not said. Null when
+   * nobody asked, because nobody paid or `payer` is null.
+   */
+  payerMatch: 'matched' | 'mismatched' | 'unknown' | null
 }
 
 export type DepositAccount = {
@@ -325,6 +336,11 @@ export type DepositAssetSuccessEvent = {
     /** When the payer paid. */
     paidAt: string
     code: string | null
+    /**
+     * Whether the person that the deposit names paid it, as far as it was known then: `DEPOSIT_PAYER_CHECKED`
+     * tells the rest. Null if the deposit names nobody.
+     */
+    payerMatch: 'matched' | 'unknown' | null
     /** Your own data about the deposit. */
     metadata: Record<string, string> | null
   }
@@ -413,13 +429,42 @@ export type DepositHeldEvent = {
     /**
      * Why it does not complete the charge. `second_payment`: the charge, or its order by another charge, was
      * paid before. `refunded_payment`: the bank had refunded it, or part of it. `wrong_provider`: it arrived at
-     * another provider than that of the charge.
+     * another provider than that of the charge. `payer_unconfirmed`: the provider is asked whether the person
+     * that the deposit requires paid; nobody has to decide.
      */
-    reason: 'wrong_amount' | 'second_payment' | 'wrong_provider' | 'refunded_payment'
+    reason: 'wrong_amount' | 'second_payment' | 'wrong_provider' | 'refunded_payment' | 'payer_unconfirmed'
     /** The number of the payment in the Pix system. */
     endToEndId: string
     /** When the payer paid. */
     paidAt: string
+    /** Your own data about the deposit. */
+    metadata: Record<string, string> | null
+  }
+}
+
+export type DepositPayerCheckedEvent = {
+  /**
+   * The same in every delivery of this event, and in `webhook-id`. Treat it as opaque, of at most 100
+   * characters.
+   */
+  id: string
+  event: 'DEPOSIT_PAYER_CHECKED'
+  /** When the event happened. */
+  createdAt: string
+  data: {
+    /** The `id` of the charge. */
+    transactionId: string
+    /** UUID to query the charge with. */
+    paymentLinkId: string
+    /** Your own reference. */
+    externalId: string | null
+    /**
+     * Whether the person that the deposit names made this payment. `mismatched` with the policy `require`: the
+     * payer gets the money back.
+     */
+    payerMatch: 'matched' | 'mismatched'
+    /** The number of the payment in the Pix system. */
+    endToEndId: string
     /** Your own data about the deposit. */
     metadata: Record<string, string> | null
   }
@@ -656,6 +701,7 @@ export type Exception = {
     | 'undone_refund'
     | 'code_closed'
     | 'code_limits'
+    | 'payer_unconfirmed'
   state: 'open' | 'resolving' | 'resolved'
   provider: string
   /** Null for an unnamed_payment. */
@@ -702,6 +748,11 @@ export type Exception = {
     reason: string
   } | null
   resolvedAt: string | null
+  /**
+   * Of a payment of a deposit with `payer`: whether that person paid. A payer_unconfirmed is resolved by
+   * itself as soon as it is known.
+   */
+  payerMatch: 'matched' | 'mismatched' | 'unknown' | null
   refund: {
     id: string
     status: 'PROCESSING' | 'DONE' | 'FAILED'
@@ -798,6 +849,17 @@ export type FullDeposit = {
   metadata: Record<string, string> | null
   /** The `externalId` of the code that the payer paid by. Null for a charge that you asked for. */
   code: string | null
+  /** The person who is to pay. */
+  payer: {
+    /** Its last two digits: `***.***.***-09`. The rest is not kept. */
+    taxId: string
+    policy: 'verify' | 'require'
+  } | null
+  /**
+   * matched: that person paid. mismatched: another one did. unknown: the provider has not said. Null when
+   * nobody asked, because nobody paid or `payer` is null.
+   */
+  payerMatch: 'matched' | 'mismatched' | 'unknown' | null
   /** Payments for this charge that were held, oldest first, at most 100: also those decided by now. */
   heldPayments: HeldPayment[]
   /** Its refunds, newest first, at most 100. */
@@ -868,9 +930,15 @@ export type HeldPayment = {
    * wrong_amount: it was not the `value`. second_payment: another payment had completed the charge, or another
    * deposit of its order. wrong_provider: it came by another provider than the charge’s. refunded_payment: the
    * provider had already given it back. unknown_charge: the provider first did not say which charge it was
-   * for.
+   * for. payer_unconfirmed: the provider had to say first who paid.
    */
-  reason: 'wrong_amount' | 'second_payment' | 'wrong_provider' | 'refunded_payment' | 'unknown_charge'
+  reason:
+    | 'wrong_amount'
+    | 'second_payment'
+    | 'wrong_provider'
+    | 'refunded_payment'
+    | 'unknown_charge'
+    | 'payer_unconfirmed'
   /**
    * What became of it, null while it is held. completed: it completed the charge. credited: to your balance.
    * credited_elsewhere: to another account. refunded: the payer has it back. written_off: the operator kept
@@ -1054,6 +1122,17 @@ export type OperatorDeposit = {
   metadata: Record<string, string> | null
   /** The `externalId` of the code that the payer paid by. Null for a charge that you asked for. */
   code: string | null
+  /** The person who is to pay. */
+  payer: {
+    /** Its last two digits: `***.***.***-09`. The rest is not kept. */
+    taxId: string
+    policy: 'verify' | 'require'
+  } | null
+  /**
+   * matched: that person paid. mismatched: another one did. unknown: the provider has not said. Null when
+   * nobody asked, because nobody paid or `payer` is null.
+   */
+  payerMatch: 'matched' | 'mismatched' | 'unknown' | null
   account: DepositAccount
 }
 
@@ -1475,6 +1554,7 @@ export type Webhook = {
     | 'DEPOSIT_CANCELED'
     | 'DEPOSIT_HELD'
     | 'DEPOSIT_RELEASED'
+    | 'DEPOSIT_PAYER_CHECKED'
     | 'DEPOSIT_REFUNDED'
     | 'REFUND_FAILED'
     | 'PAYOUT_PAID'
@@ -1609,6 +1689,7 @@ export type KnownEvent =
   | DepositCanceledEvent
   | DepositHeldEvent
   | DepositReleasedEvent
+  | DepositPayerCheckedEvent
   | DepositRefundedEvent
   | RefundFailedEvent
   | PayoutPaidEvent
@@ -1677,6 +1758,8 @@ export type ErrorCode =
   | 'refund_too_old'
   | 'balance_too_small'
   | 'code_limit'
+  | 'payer_unconfirmable'
+  | 'payer_mismatched'
   | 'codes_not_offered'
   | 'payout_limit'
   | 'payout_ended'

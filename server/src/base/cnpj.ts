@@ -18,8 +18,8 @@ export function formatCnpj(cnpj: string): string {
 }
 
 /** Letters count by their ASCII code, from that of 0 on. */
-function checkDigit(cnpj: string, weights: readonly number[]): number {
-  const sum = weights.reduce((total, weight, at) => total + weight * (cnpj.charCodeAt(at) - 48), 0)
+export function checkDigit(text: string, weights: readonly number[]): number {
+  const sum = weights.reduce((total, weight, at) => total + weight * (text.charCodeAt(at) - 48), 0)
   const rest = sum % 11
   return rest < 2 ? 0 : 11 - rest
 }

@@ -57,6 +57,8 @@ export const FAULT_CODES = [
   'foreign_origin',
   'scope_missing', // scope, if a key lacks one
   'account_suspended',
+  'payer_unconfirmable', // no payment provider of the service tells who paid
+  'payer_mismatched', // the payment is of another person than its charge requires
   'codes_not_offered', // no payment provider of the service has lasting codes
   'not_enabled', // the deployment does not allow it
   'mail_not_set_up',

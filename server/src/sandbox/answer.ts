@@ -36,6 +36,7 @@ export const CNPJ = /^[0-9A-Z]{12}\d{2}$/
 
 // Fields of the bodies that /bank takes.
 export const bankTxid = z.string().regex(/^[a-zA-Z0-9]{1,35}$/)
+export const bankPayer = z.string().regex(/^(\d{11}|[0-9A-Z]{12}\d{2})$/, 'Give a CPF or CNPJ without punctuation')
 export const bankAmount = z.int().min(1).max(MAX_CENTS)
 export const bankTime = z.iso.datetime({ offset: true }).transform((text) => new Date(text))
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { z } from 'zod'
 import { BrCodeError, decodeBrCode } from '../base/brcode.ts'
 import { decimalFromCents } from '../base/money.ts'
-import { bankAmount, bankTime, bankTxid, readBody, refusal, type Answer, type Call } from './answer.ts'
+import { bankAmount, bankPayer, bankTime, bankTxid, readBody, refusal, type Answer, type Call } from './answer.ts'
 import { tokenOf, type Charge, type Pix, type PixFacts } from './book.ts'
 import { parsePlan } from './faults.ts'
 import { notifyWhenDurable, record, transferId, type Psp } from './psp.ts'
@@ -19,6 +19,7 @@ const payOrder = z
     force: z.boolean().default(false),
     chave: z.string().min(1).max(77).optional(),
     infoPagador: z.string().max(140).optional(),
+    payer: bankPayer.optional(),
   })
   .refine(({ emv, txid }) => (emv === undefined) !== (txid === undefined), 'Give either emv or txid')
 
@@ -49,6 +50,7 @@ export function pay(psp: Psp, call: Call): Answer {
     chave,
     horario,
     ...(order.infoPagador === undefined ? {} : { infoPagador: order.infoPagador }),
+    ...(order.payer === undefined ? {} : { payer: order.payer }),
   }
   const made: Pix[] = []
   for (let i = 0; i < order.times; i++) made.push(recordPix(psp, common))

@@ -43,6 +43,8 @@ export type PixFacts = {
   chave: string
   horario: string
   infoPagador?: string
+  /** Who paid. API Pix never shows it. */
+  payer?: string
 }
 
 export type Pix = {

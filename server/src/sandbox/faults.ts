@@ -42,6 +42,14 @@ const faultsBody = z.strictObject({
   refundsListedFailed: toggle,
   // Refunds that were made are shown as NAO_REALIZADO everywhere: the bank took them back, for as long as this lasts.
   refundsFailed: toggle,
+  // For this long after a Pix, a list by its payer does not show it.
+  payerLagMs: z
+    .int()
+    .min(0)
+    .max(24 * 3_600_000)
+    .default(0),
+  // The share of lists by a payer that fail.
+  payerErrorRate: share,
   // New refunds are refused.
   refundsRefused: toggle,
   seed: z.int().min(0).max(SEED_MAX).optional(),

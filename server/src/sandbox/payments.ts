@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { decimalFromCents } from '../base/money.ts'
 import { bankAmount, CNPJ, bankTime, bankTxid, problem, readBody, refusal, type Answer, type Call } from './answer.ts'
-import { NATUREZAS, pixBetween } from './book.ts'
+import { NATUREZAS, pixBetween, type Pix } from './book.ts'
 import { pageOf, parseListQuery } from './paging.ts'
 import { isShown, record, showPix, transferId, type Psp } from './psp.ts'
 
@@ -29,13 +29,19 @@ export function listPix(psp: Psp, call: Call): Answer {
   const { filters, fromMs, untilMs } = query
   const txid = filters.get('txid')
   const refunded = filters.get('devolucaoPresente')
-  // Every Pix of this bank has a txid and none has a known payer.
-  const none = filters.get('txIdPresente') === 'false' || filters.has('cpf') || filters.has('cnpj')
+  const payer = filters.get('cpf') ?? filters.get('cnpj')
+  const { payerErrorRate, payerLagMs } = psp.plan.faults
+  if (payer !== undefined && payerErrorRate > 0 && psp.plan.random() < payerErrorRate)
+    return problem('ServicoIndisponivel', 'Falha pedida por /bank/faults.')
+  const isOf = (pix: Pix) => pix.facts.payer === payer && psp.now().getTime() - pix.atMs >= payerLagMs
+  // Every Pix of this bank has a txid.
+  const none = filters.get('txIdPresente') === 'false'
   const found = none
     ? []
     : pixBetween(psp.book, fromMs, untilMs).filter(
         (pix) =>
           (txid === undefined || txid === pix.facts.txid) &&
+          (payer === undefined || isOf(pix)) &&
           (refunded === undefined || (refunded === 'true') === pix.refunds.some((refund) => isShown(psp, refund))),
       )
   const { items, parametros } = pageOf(query, found)

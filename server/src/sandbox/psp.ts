@@ -43,7 +43,8 @@ export function showPix(psp: Psp, pix: Pix) {
   const isWrong = psp.plan.faults.refundsListedFailed
   const shown = pix.refunds.filter((refund) => isShown(psp, refund))
   const devolucoes = shown.map((refund) => (isWrong ? asFailed(refund) : showRefund(psp, refund)))
-  return { ...pix.facts, ...(devolucoes.length === 0 ? {} : { devolucoes }) }
+  const { payer: _, ...facts } = pix.facts
+  return { ...facts, ...(devolucoes.length === 0 ? {} : { devolucoes }) }
 }
 
 export function showRefund({ plan }: Psp, refund: Refund) {

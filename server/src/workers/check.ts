@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { answerCheck } from '../domain/deposits/checks/check-charge.ts'
+import { answerPayer } from '../domain/refunds/answer-payer.ts'
 import { claimChecks, type Check } from '../domain/deposits/checks/check-queue.ts'
 import type { Context } from '../domain/context.ts'
 import { startLoop, type Loop } from './loop.ts'
@@ -61,13 +62,18 @@ export function startCheckWorker(ctx: Context): Loop {
 /** One claim of the queue, answered whole. */
 export async function checkDue(ctx: Context): Promise<'more' | 'idle'> {
   const checks = await claimChecks(ctx, MAX_CLAIMED)
-  await Promise.all(checks.map((check) => answerCheck(ctx, check)))
+  await Promise.all(checks.map((check) => answer(ctx, check)))
   return checks.length > 0 ? 'more' : 'idle'
+}
+
+function answer(ctx: Context, check: Check): Promise<void> {
+  const { kind } = check
+  return kind === 'payer' ? answerPayer(ctx, check) : answerCheck(ctx, check, kind)
 }
 
 async function answerOrLeave(ctx: Context, check: Check): Promise<void> {
   try {
-    await answerCheck(ctx, check)
+    await answer(ctx, check)
   } catch (error) {
     ctx.log.error(
       { err: error, subject: check.subject },

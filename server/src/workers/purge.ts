@@ -4,6 +4,7 @@ import { purgeProcesses } from '../db/presence.ts'
 import { purgeSharedLimits } from '../db/shared-limits.ts'
 import { purgeFailedCharges } from '../domain/deposits/failed-charges.ts'
 import { purgeIdempotencyKeys } from '../domain/deposits/intents.ts'
+import { purgePayerNumbers } from '../domain/deposits/payer-numbers.ts'
 import { keepRequestPartitions } from '../domain/accounts/request-log.ts'
 import { purgeSessions } from '../domain/accounts/sessions.ts'
 import { purgeSignIns } from '../domain/users/security-events.ts'
@@ -16,7 +17,7 @@ const IDLE_MS = 10 * 60_000
 type Step = { name: string; run: (ctx: Context) => Promise<unknown> }
 
 /**
- * Deletes idempotency keys, dead processes and unused limits after a day, charges that no provider made after 90 days,
+ * Deletes idempotency keys, numbers of payers, dead processes and unused limits after a day, charges that no provider made after 90 days,
  * notices after half a year, expired sessions, and by the retention settings webhook attempts, requests and records of
  * sign-ins.
  * It also seals what the release before wrote.
@@ -32,6 +33,7 @@ const STEPS: Step[] = [
   { name: 'sign_ins', run: purgeSignIns },
   // Keys before the charges that they name.
   { name: 'idempotency_keys', run: purgeIdempotencyKeys },
+  { name: 'payer_numbers', run: purgePayerNumbers },
   { name: 'failed_charges', run: purgeFailedCharges },
 ]
 

@@ -63,7 +63,13 @@ export type TimelineEntry =
       kind: 'payment_held'
       endToEndId: string
       value: number
-      why: 'unknown_charge' | 'wrong_provider' | 'wrong_amount' | 'second_payment' | 'refunded_payment'
+      why:
+        | 'unknown_charge'
+        | 'wrong_provider'
+        | 'wrong_amount'
+        | 'second_payment'
+        | 'refunded_payment'
+        | 'payer_unconfirmed'
     }
   | {
       at: string
@@ -436,6 +442,8 @@ export type Deposit = {
   returnUrl: string | null
   metadata: Record<string, string> | null
   code: string | null
+  payer: { taxId: string; policy: 'verify' | 'require' } | null
+  payerMatch: 'matched' | 'mismatched' | 'unknown' | null
 }
 export type Refund = {
   id: string
@@ -540,6 +548,7 @@ export type Exception = {
   code: { externalId: string; accountId: string; email: string; txid: string } | null
   resolution: { how: Resolution; accountId: string | null; by: string; reason: string } | null
   resolvedAt: string | null
+  payerMatch: 'matched' | 'mismatched' | 'unknown' | null
   refund: { id: string; status: RefundStatus; failure: string | null; providerRefundId: string } | null
 }
 export type ExceptionNote = { number: number; text: string; notedAt: string; by: string }
@@ -643,6 +652,8 @@ export type OperatorDeposit = {
   returnUrl: string | null
   metadata: Record<string, string> | null
   code: string | null
+  payer: { taxId: string; policy: 'verify' | 'require' } | null
+  payerMatch: 'matched' | 'mismatched' | 'unknown' | null
   account: DepositAccount
 }
 export type HistoryEntry = { position: number; event: string; id: string; at: string; title: string | null }

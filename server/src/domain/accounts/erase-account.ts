@@ -52,6 +52,7 @@ export async function eraseAccount(
     const webhooks = await eraseWebhooks(tx, now, accountId)
     await tx.run('delete from notices where account_id = $1', [accountId])
     await eraseRequests(tx, accountId)
+    await tx.run('delete from payer_numbers where account_id = $1', [accountId])
     const keys = await tx.run(
       'update api_keys set name = $3, made_by = null, revoked_at = coalesce(revoked_at, $2) where account_id = $1',
       [accountId, now, ERASED],

@@ -17,8 +17,8 @@ function nameOf(subject: string): string {
 
 /**
  * The event was sealed when it was told, so the books cannot be altered without it. And an event that was altered
- * before it was sealed as found does not fit the books. Release 1.0.0-rc.1 writes no metadata and no code, also
- * beside this one.
+ * before it was sealed as found does not fit the books. Release 1.0.0-rc.1 writes no metadata, no code and no
+ * payer, also beside this one.
  */
 function told<Facts>({
   subject,
@@ -31,7 +31,7 @@ function told<Facts>({
   at: string
   fields: FieldsInSql<Facts>
 }): Rules {
-  const { metadata: _, code: __, ...released } = fields
+  const { metadata: _, code: __, payerMatch: ___, ...released } = fields
   const bodies = [fields, released].map((some) => {
     const data = Object.entries(some).map(([name, { sql }]) => `'"${name}":' || ${jsonText(sql)}`)
     return `'{"id":"' || ${NAME} || '","event":"' || e.kind || '","createdAt":"' || ${isoTime(at)} || '","data":{'

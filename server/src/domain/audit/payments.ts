@@ -3,7 +3,7 @@ import type { Cents } from '../../base/money.ts'
 import { batchesOf } from '../../db/batches.ts'
 import type { Tx } from '../../db/tx.ts'
 import { FACTS_SQL, type ChargeSeal } from '../core/charge-facts.ts'
-import { check, CODES, findWrong, hex, isMadeAt, SKEW, VERSIONS, type Checks, type Found } from './rules.ts'
+import { check, CODES, findWrong, hex, isMadeAt, NOW, SKEW, VERSIONS, type Checks, type Found } from './rules.ts'
 
 // When the payment completed the charge: when it was recorded, or when its exception was matched.
 const COMPLETED_AT = 'coalesce(m.resolved_at, p.recorded_at)'
@@ -41,6 +41,9 @@ const charge = check({
     'its id was made at another time than created_at': isMadeAt('c.id', 'c.created_at'),
   },
 })
+
+// A day, and time for a service that was stopped to begin again.
+const NUMBERS_GONE = `interval '3 days'`
 
 // A payment belongs to the charge that its txid names, or that it made by the code that its txid names. If it
 // completed none, it is an exception.
@@ -94,7 +97,39 @@ const codeDeposit = check({
   },
 })
 
-export const PAYMENT_CHECKS: Checks = { charge, payment, one_code: oneCode, code_deposit: codeDeposit }
+// Each payment of a charge that names its payer, with what was answered, decided and is still asked. A number that is
+// kept is that of somebody whom a bank may still be asked about.
+const payer = check({
+  subject: `'charge ' || ${hex('coalesce(c.id, a.charge_id, n.charge_id)')}`,
+  from: `(select * from charges where payer is not null) c
+  left join payments p on p.charge_id = c.id
+  full join payer_answers a on a.end_to_end_id = p.end_to_end_id and a.charge_id = c.id
+  full join payer_numbers n on n.charge_id = c.id
+  left join exceptions x on x.payment_id = p.id and x.refund_id is null
+  left join checks k on k.provider = p.provider and k.subject = 'payer ' || p.end_to_end_id
+  left join events e on e.kind = 'DEPOSIT_PAYER_CHECKED' and e.account_id = c.account_id
+    and e.subject_id = left(encode(sha256(convert_to(a.end_to_end_id, 'UTF8')), 'hex'), 32)::uuid`,
+  exists: {
+    'has an answer or a number of a payer, and names none': 'c.id is not null',
+  },
+  rules: {
+    'the account of its payer': ['coalesce(n.account_id, c.account_id)', 'c.account_id'],
+    'was credited, and nobody confirmed who paid': `
+      not coalesce(p.credited, false) or c.payer::json ->> 'policy' <> 'require' or coalesce(a.answer = 'matched', false)
+      or (a.answer is null and coalesce(x.resolution = 'match' and x.resolved_by_kind <> 'system', false))`,
+    'was paid by another person, and goes not back to the payer': `
+      a.answer is distinct from 'mismatched' or x.kind is distinct from 'payer_unconfirmed'
+      or x.resolved_by_kind is distinct from 'system' or x.resolution = 'refund'`,
+    'its payer was checked, and there is no event': 'a.end_to_end_id is null or e.id is not null',
+    'has a payment whose payer nobody asks about': `
+      p.id is null or n.charge_id is null or a.end_to_end_id is not null or k.subject is not null or x.resolution is not null
+      or (not p.credited and x.kind is distinct from 'payer_unconfirmed')`,
+    'keeps the number of its payer without need': `
+      n.charge_id is null or k.subject is not null or c.closed_at is null or c.closed_at > ${NOW} - ${NUMBERS_GONE}`,
+  },
+})
+
+export const PAYMENT_CHECKS: Checks = { charge, payment, one_code: oneCode, code_deposit: codeDeposit, payer }
 
 // ---- Ids and codes, which SQL cannot check ----
 

@@ -106,6 +106,8 @@ const KIND = `
     when 'refunded_payment' then k.id is not null or (c.provider = p.provider and c.value_cents = p.amount_cents)
     when 'code_limits' then k.id is not null
     when 'code_closed' then k.id is not null and (v.closed_at <= p.recorded_at + ${SKEW} or v.made_at >= p.recorded_at - ${SKEW})
+    when 'payer_unconfirmed'
+      then c.payer::json ->> 'policy' = 'require' and c.provider = p.provider and c.value_cents = p.amount_cents
     when 'unnamed_payment' then exists (select from charges u where u.id = x.charge_id)
     when 'wrong_amount' then c.value_cents <> p.amount_cents and coalesce(d.id = p.id or ${COMPLETED_AT} >= p.recorded_at - ${SKEW}, true)
   end`

@@ -12,6 +12,7 @@ import {
   fits,
   LINES,
   OUTCOME,
+  PAYER_ANSWER,
   withoutMark,
   type SealedRow,
 } from '../core/seals.ts'
@@ -38,12 +39,15 @@ const ENDS = `
 const OUTCOMES = `
   select 'event ' || ${hex('o.event_id')} as id, o.seal, ${OUTCOME.sql} as texts from delivery_outcomes o`
 
+const PAYERS = `select 'payment ' || a.end_to_end_id as id, a.seal, ${PAYER_ANSWER.sql} as texts from payer_answers a`
+
 type Check = (tx: Tx, now: Date, limit: number) => Promise<Found[]>
 
 const CHECKS: Record<string, Check> = {
   code_seal: sealed(CODES, 'has another code, provider or idempotency key than guiche stored'),
   end_seal: sealed(ENDS, 'was not ended by guiche, or not then'),
   delivery_seal: sealed(OUTCOMES, 'has an outcome of a delivery that guiche did not store'),
+  payer_seal: sealed(PAYERS, 'has an answer about its payer that guiche did not store'),
   event_seal: checkEvents,
   line_seal: checkLines,
   row: checkRows,

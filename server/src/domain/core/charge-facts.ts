@@ -40,12 +40,15 @@ export const OWN_FIELDS = {
 } as const satisfies Record<string, OwnField>
 
 export type OwnTextName = keyof typeof OWN_FIELDS
-/** `metadata` is the JSON text of an object, with its keys in the caller's order. So it is stored as any other text. */
-export type OwnName = OwnTextName | 'metadata'
+/**
+ * `metadata` is the JSON text of an object, with its keys in the caller's order, `payer` that of core/payers.ts. So they
+ * are stored as any other text.
+ */
+export type OwnName = OwnTextName | 'metadata' | 'payer'
 export type OwnFields = { [Name in OwnName]?: string | null }
 
 const OWN_TEXT_NAMES = Object.keys(OWN_FIELDS) as OwnTextName[]
-export const OWN_NAMES: readonly OwnName[] = [...OWN_TEXT_NAMES, 'metadata']
+export const OWN_NAMES: readonly OwnName[] = [...OWN_TEXT_NAMES, 'metadata', 'payer']
 
 export function byOwnField<Value>(valueOf: (name: OwnName) => Value): Record<OwnName, Value> {
   return byName(OWN_NAMES, valueOf)

@@ -76,6 +76,16 @@ export function endSeal(status: string): Sealed<SealedEnd> {
 
 export const END = endSeal('c.status')
 
+type SealedAnswer = { endToEndId: string; chargeId: string; answer: string; answeredAt: Date }
+
+/** Of `payer_answers a`. */
+export const PAYER_ANSWER = sealed<SealedAnswer>('payer', [
+  ['a.end_to_end_id', ({ endToEndId }) => endToEndId],
+  [hexId('a.charge_id'), ({ chargeId }) => chargeId],
+  ['a.answer', ({ answer }) => answer],
+  [time('a.answered_at'), ({ answeredAt }) => answeredAt],
+])
+
 type SealedOutcome = { eventId: string; webhookId: string; outcome: string; attempts: number; endedAt: Date }
 
 /** Of `delivery_outcomes o`. */

@@ -1,10 +1,12 @@
-import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createHash, createHmac, hkdfSync, randomBytes } from 'node:crypto'
 
 /** Encrypts secrets of account holders, so that the database, its backups and its logs do not reveal them. */
 export type SecretBox = {
   /** `owner` is the row's id: a sealed value copied to another row does not open there. */
   seal(text: string, owner: string): string
   open(sealed: string, owner: string): string
+  /** Of a text that must be recognised and not read: by each key, the newest first. */
+  hashes(text: string): string[]
   /** Ids of the keys, which are not secret; the first key seals. */
   keyIds(): string[]
 }
@@ -14,7 +16,7 @@ const TAG_BYTES = 16
 
 /** The first key seals; all of them open, so that a key can be replaced while rows sealed with the old one remain. */
 export function makeSecretBox(readKeys: () => string[]): SecretBox {
-  let keys: { id: string; key: Buffer }[] | undefined
+  let keys: Key[] | undefined
   const loaded = () => (keys ??= readKeys().map(deriveKey))
 
   return {
@@ -26,6 +28,7 @@ export function makeSecretBox(readKeys: () => string[]): SecretBox {
       const sealed = Buffer.concat([iv, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()])
       return `${id}:${sealed.toString('base64')}`
     },
+    hashes: (text) => loaded().map(({ hashKey }) => createHmac('sha256', hashKey).update(text).digest('hex')),
     open(sealed, owner) {
       const [id, encoded = ''] = sealed.split(':')
       const found = loaded().find((candidate) => candidate.id === id)
@@ -41,7 +44,11 @@ export function makeSecretBox(readKeys: () => string[]): SecretBox {
   }
 }
 
-function deriveKey(secret: string): { id: string; key: Buffer } {
-  const key = Buffer.from(hkdfSync('sha256', secret, '', 'guiche secret box', 32))
-  return { id: createHash('sha256').update(key).digest('hex').slice(0, 8), key }
+type Key = { id: string; key: Buffer; hashKey: Buffer }
+
+function deriveKey(secret: string): Key {
+  const derive = (use: string) => Buffer.from(hkdfSync('sha256', secret, '', use, 32))
+  const key = derive('guiche secret box')
+  const hashKey = derive('guiche keyed hash')
+  return { id: createHash('sha256').update(key).digest('hex').slice(0, 8), key, hashKey }
 }

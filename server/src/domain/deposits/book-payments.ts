@@ -6,6 +6,7 @@ import { hexId } from '../../db/sql-values.ts'
 import type { Tx } from '../../db/tx.ts'
 import { makeLedgerAccounts, makeTally, OWING, payDebts, POST_LINES } from '../ledger/ledger.ts'
 import type { ReceivedPayment } from '../ports/provider.ts'
+import { policyOf } from '../core/payers.ts'
 import { DEPOSIT_PAID, type HeldReason } from '../webhooks/deposit-event-kinds.ts'
 import { dataOf } from '../webhooks/event-fields.ts'
 import { eventBody, sealEvent, TELL, type NewEvent, type StoredEvent } from '../webhooks/events.ts'
@@ -27,7 +28,7 @@ export type Payment = Pick<ReceivedPayment, 'provider' | 'endToEndId' | 'txid' |
 export type Settlement = Credited | Matched | Excepted
 type Credited = { kind: 'credited'; paymentId: string; payment: Payment; charge: LockedCharge }
 /** `heldBy` is the exception that held the payment in suspense until now. */
-export type Matched = Omit<Credited, 'kind'> & { kind: 'matched'; heldBy: string }
+export type Matched = Omit<Credited, 'kind'> & { kind: 'matched'; heldBy: string; isPayerConfirmed?: boolean }
 type Excepted = Omit<Credited, 'kind' | 'charge'> & {
   kind: 'excepted'
   charge: LockedCharge | undefined
@@ -68,6 +69,7 @@ const COLUMNS: Columns<Row> = {
   description: ['text', ({ settlement: { charge } }) => charge?.made?.description],
   payment_link_id: ['uuid', ({ settlement: { charge } }) => charge?.made && charge.paymentLinkId],
   expires_at: ['timestamptz', ({ settlement: { charge } }) => charge?.made && charge.expiresAt],
+  asks_payer: ['boolean', ({ settlement }) => asksPayer(settlement)],
   held_by: ['uuid', ({ settlement }) => (settlement.kind === 'matched' ? settlement.heldBy : null)],
   exception: ['text', ({ settlement }) => (settlement.kind === 'excepted' ? settlement.exception : null)],
   own_id: ['uuid', ({ ownId }) => ownId],
@@ -134,6 +136,10 @@ const BOOK = prepared(`
   ), opened as (
     insert into exceptions (id, payment_id, kind, opened_at)
     select own_id, payment_id, exception, now from kept where kind = 'excepted'
+  ), asked as (
+    insert into checks (provider, subject, kind, due_at)
+    select provider, 'payer ' || end_to_end_id, 'payer', now from kept where asks_payer
+    on conflict do nothing
   ), telling as (
     select news_id as id, account_id, news_kind as kind, news_subject as subject_id, news_body as body,
       now as created_at, now as due_at, news_seal as seal, 2 * place as place
@@ -287,6 +293,12 @@ function newsOf(tx: Pick<Tx, 'sealer'>, now: Date, settlement: Settlement): Row[
   return { ...stored, seal: sealEvent(tx, stored) }
 }
 
+/** Of a charge that is credited without an answer, or only with one. An operator's decision needs none. */
+function asksPayer(settlement: Settlement): boolean {
+  if (settlement.kind === 'excepted') return settlement.exception === 'payer_unconfirmed'
+  return policyOf(settlement.charge) === 'verify'
+}
+
 /** Of a payment that is held for a visible charge, or no longer held. */
 function hasNews(settlement: Settlement): settlement is News {
   if (settlement.kind !== 'excepted') return settlement.kind === 'matched'
@@ -304,12 +316,14 @@ function heldOrReleased(now: Date, settlement: News): NewEvent {
   return releasedEvent(now, charge.accountId, { ...released, outcome: 'completed' })
 }
 
-function depositEvent(now: Date, { charge, payment }: Credited | Matched): NewEvent {
+function depositEvent(now: Date, settlement: Credited | Matched): NewEvent {
+  const { charge, payment } = settlement
+  const isPayerConfirmed = settlement.kind === 'matched' && settlement.isPayerConfirmed === true
   return {
     kind: 'DEPOSIT_ASSET_SUCCESS',
     accountId: charge.accountId,
     subjectId: charge.id,
     createdAt: now,
-    data: dataOf(DEPOSIT_PAID, { charge, payment, isLate: isLate(charge, payment) }),
+    data: dataOf(DEPOSIT_PAID, { charge, payment, isLate: isLate(charge, payment), isPayerConfirmed }),
   }
 }

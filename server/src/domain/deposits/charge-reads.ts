@@ -7,6 +7,7 @@ import { queryOne, type Tx } from '../../db/tx.ts'
 import type { Core } from '../core/core.ts'
 import { requireCode, withGenuineCodes } from './charge-codes.ts'
 import { byOwnField, type OwnFields } from '../core/charge-facts.ts'
+import { PAYER_MATCH, type PayerMatch } from '../core/payers.ts'
 import { CODE_OF_CHARGE } from '../webhooks/event-fields.ts'
 
 export type ChargeStatus = 'PENDING' | 'COMPLETED' | 'EXPIRED' | 'CANCELED'
@@ -39,6 +40,7 @@ export type StoredCharge = Required<OwnFields> & {
   refundedCents: Cents
   /** The external id of the code that its payment made it by; else null. */
   code: string | null
+  payerMatch: PayerMatch | null
 }
 
 export type Charge = Omit<StoredCharge, 'status' | 'openingInstance'> & { status: ChargeStatus }
@@ -87,6 +89,7 @@ const CHARGE_FIELDS: Record<keyof StoredCharge, string> = {
   receivedCents: 'c.received_cents',
   refundedCents: 'c.refunded_cents',
   code: CODE_OF_CHARGE,
+  payerMatch: PAYER_MATCH,
 }
 
 /** Those that their account holder sees; times are ISO 8601 texts. */
@@ -111,6 +114,7 @@ const LOCKED = [
   'feeCents',
   'externalId',
   'metadata',
+  'payer',
   'expiresAt',
 ] as const
 

@@ -113,6 +113,7 @@ function newCharge(
     status: 'PENDING',
     externalId: null,
     metadata: null,
+    payer: null,
     code: externalId,
     made: { codeId, codeVersion, description },
     orderPaid: false,

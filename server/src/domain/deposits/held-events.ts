@@ -2,7 +2,14 @@ import type { Cents } from '../../base/money.ts'
 import { hexId } from '../../db/sql-values.ts'
 import type { Tx } from '../../db/tx.ts'
 import type { Resolution } from '../exceptions/exception-states.ts'
-import { DEPOSIT_HELD, DEPOSIT_RELEASED, type HeldReason, type Released } from '../webhooks/deposit-event-kinds.ts'
+import {
+  DEPOSIT_HELD,
+  DEPOSIT_PAYER_CHECKED,
+  DEPOSIT_RELEASED,
+  type HeldReason,
+  type PayerAnswered,
+  type Released,
+} from '../webhooks/deposit-event-kinds.ts'
 import { dataOf, type EventCharge, type WithMetadata } from '../webhooks/event-fields.ts'
 import { derivedSubject, insertEvents, type NewEvent } from '../webhooks/events.ts'
 
@@ -27,6 +34,13 @@ export function releasedEvent(now: Date, accountId: string, released: Released):
   const data = dataOf(DEPOSIT_RELEASED, released)
   const subjectId = derivedSubject(released.payment.endToEndId)
   return { kind: 'DEPOSIT_RELEASED', accountId, subjectId, createdAt: now, data }
+}
+
+/** What the provider said of the payer of this payment. */
+export function payerEvent(now: Date, accountId: string, answered: PayerAnswered): NewEvent {
+  const data = dataOf(DEPOSIT_PAYER_CHECKED, answered)
+  const subjectId = derivedSubject(answered.endToEndId)
+  return { kind: 'DEPOSIT_PAYER_CHECKED', accountId, subjectId, createdAt: now, data }
 }
 
 /** What an operator credited, and what the provider had refunded by then. */

@@ -12,7 +12,12 @@ import type { Price } from '../core/terms.ts'
 import { CHARGE_COLUMNS, type StoredCharge } from './charge-reads.ts'
 
 /** A deposit that was asked for. It is stored before the provider is asked, so that a crash leaves us its txid. */
-export type Intent = { charge: NewCharge; idempotency: Idempotency | null }
+export type Intent = {
+  charge: NewCharge
+  idempotency: Idempotency | null
+  /** Encrypted, the number of the person who is to pay. */
+  payerNumber?: string | null
+}
 
 export type NewCharge = Price &
   OwnFields &
@@ -129,6 +134,7 @@ const COLUMNS: Columns<Intent> = {
   ...STORED_COLUMNS,
   key: ['text', ({ idempotency }) => idempotency?.key],
   request_hash: ['bytea', ({ idempotency }) => idempotency?.requestHash],
+  payer_number: ['text', ({ payerNumber }) => payerNumber],
 }
 
 /** Of an intent n. A subquery that gives a value is one look into an index with any plan, unlike `exists`. */
@@ -164,6 +170,9 @@ function storeSql(ifTaken: '' | 'on conflict do nothing'): string {
     where (id in (select charge_id from keyed) or key is null)
       and (id in (select charge_id from named) or external_id is null)
     returning id, provider, account_id
+  ), kept_numbers as (
+    insert into payer_numbers (charge_id, account_id, number)
+    select id, account_id, payer_number from n where payer_number is not null and id in (select id from opened)
   ), queued as (
     insert into checks (provider, subject, kind, account_id, due_at)
     select provider, ${hexId('id')}, 'charge', account_id, $${Object.keys(COLUMNS).length + 1} from opened

@@ -9,11 +9,13 @@ import { returnUrlFault } from '../accounts/return-urls.ts'
 import type { Context } from '../context.ts'
 import { byOwnField, type OwnFields } from '../core/charge-facts.ts'
 import type { Core } from '../core/core.ts'
+import { payerText, policyOf, type Payer, type PayerPolicy } from '../core/payers.ts'
 import { priceDeposit, termsFor, type Price } from '../core/terms.ts'
 import { ProviderError, providerNamed, type Provider, type ProviderChargeRequest } from '../ports/provider.ts'
 import { withGenuineCodes } from './charge-codes.ts'
 import { admitDeposit, overloaded } from './admission.ts'
 import { isVisible, readCharge, type Charge, type StoredCharge } from './charge-reads.ts'
+import { readPayerNumber } from './payer-numbers.ts'
 import {
   claimIntent,
   findKeyHolder,
@@ -27,7 +29,11 @@ import {
   type NameHolder,
 } from './intents.ts'
 
-export type DepositRequest = OwnFields & { valueCents: Cents; expiresInSeconds: number | null }
+export type DepositRequest = Omit<OwnFields, 'payer'> & {
+  valueCents: Cents
+  expiresInSeconds: number | null
+  payer?: Payer | null
+}
 
 export type OpenedDeposit = { charge: Charge; replayed: boolean }
 
@@ -52,13 +58,18 @@ export async function openDeposit(
   const { accountId } = caller
   const price = tryPrice(ctx, caller, request.valueCents)
   if (price instanceof Fault) return replay(ctx, accountId, { key: idempotencyKey, request, refusal: price })
-  const refusal = expiryFault(ctx, request) ?? (await returnUrlFault(ctx, accountId, request.returnUrl))
+  const refusal =
+    expiryFault(ctx, request) ?? payerFault(ctx, request) ?? (await returnUrlFault(ctx, accountId, request.returnUrl))
   if (refusal) return replay(ctx, accountId, { key: idempotencyKey, request, refusal })
-  const provider = preferredProvider(ctx)
+  const provider = preferredProvider(ctx, request.payer?.policy)
   // Before anything is stored: while no provider can be called, a refusal must cost less than a deposit.
   if (!provider) return replay(ctx, accountId, { key: idempotencyKey, request, refusal: REFUSED })
   const charge = newCharge(ctx, caller, request, { price, provider: provider.name })
-  const intent = { charge, idempotency: idempotencyKey === null ? null : idempotencyOf(idempotencyKey, request) }
+  const intent = {
+    charge,
+    idempotency: idempotencyKey === null ? null : idempotencyOf(ctx, accountId, { key: idempotencyKey, request }),
+    payerNumber: request.payer ? ctx.settings.secretBox.seal(request.payer.number, charge.id) : null,
+  }
   await admitDeposit(ctx, accountId, { valueCents: price.valueCents, idempotencyKey })
   return holdIntent(ctx, charge.id, async () => {
     const result = await ctx.intents.add(intent)
@@ -92,6 +103,17 @@ function expiryFault({ settings }: Core, { expiresInSeconds }: DepositRequest): 
   return invalidField('expiresIn', `expiresIn can be at most ${max} (seconds) on this service`)
 }
 
+/** A deposit that waits for an answer that nobody can give would wait for ever. */
+function payerFault({ providers }: Context, { payer }: DepositRequest): Fault | undefined {
+  if (payer?.policy !== 'require' || providers.some(tellsPayer)) return undefined
+  const text = 'No payment provider of this service can confirm who paid: leave out payer, or use the policy verify'
+  return new Fault('payer_unconfirmable', text)
+}
+
+function tellsPayer({ checkPayer }: Provider): boolean {
+  return checkPayer !== undefined
+}
+
 /** Answers a deposit that was opened before, although terms changed or no provider can be called. */
 async function replay(
   ctx: Context,
@@ -99,14 +121,22 @@ async function replay(
   { key, request, refusal }: { key: string | null; request: DepositRequest; refusal: Fault },
 ): Promise<OpenedDeposit> {
   const isRepeated = key !== null && (await isKeyUsed(ctx, accountId, key))
-  const earlier = isRepeated && (await findKeyHolder(ctx, accountId, idempotencyOf(key, request)))
+  const earlier = isRepeated && (await findKeyHolder(ctx, accountId, idempotencyOf(ctx, accountId, { key, request })))
   // The caller of an attempt that failed was told so, and its key is free again.
   if (!earlier || (earlier.isSameRequest && earlier.charge.status === 'FAILED')) throw refusal
   return resume(ctx, earlier)
 }
 
-function idempotencyOf(key: string, request: DepositRequest): Idempotency {
-  return { key, requestHash: hashRequest(request) }
+function idempotencyOf(
+  core: Core,
+  accountId: string,
+  { key, request }: { key: string; request: DepositRequest },
+): Idempotency {
+  return { key, requestHash: hashRequest({ ...request, payer: payerOf(core, accountId, request) }) }
+}
+
+function payerOf({ settings }: Core, accountId: string, { payer }: DepositRequest): string | null {
+  return payer ? payerText(settings.secretBox, accountId, payer) : null
 }
 
 /** As it will stand in the database, so that nothing is read back. */
@@ -131,7 +161,7 @@ function newCharge(
     originalValueCents: price.originalValueCents,
     valueCents: price.valueCents,
     feeCents: price.feeCents,
-    ...byOwnField((name) => request[name] ?? null),
+    ...byOwnField((name) => (name === 'payer' ? payerOf(core, accountId, request) : (request[name] ?? null))),
     createdAt,
     expiresAt: new Date(createdAt.getTime() + lifetimeSeconds * 1000),
     openingInstance: core.instance,
@@ -141,6 +171,7 @@ function newCharge(
     receivedCents: null,
     refundedCents: 0,
     code: null,
+    payerMatch: null,
   }
   charge.id = core.settings.chargeSeal.newId(createdAt, charge)
   return charge
@@ -201,10 +232,14 @@ export async function resumeIntent(
 // The caller waits for the QR code. A provider that used up this much time leaves none to try another.
 export const FAILOVER_WITHIN_MS = 12_000
 
-/** The most preferred provider that can be called now; with `after`, of those behind it. */
-function preferredProvider(ctx: Context, after?: Provider): Provider | undefined {
+/** The most preferred provider that can be called now and keep the policy; with `after`, of those behind it. */
+function preferredProvider(
+  ctx: Context,
+  policy: PayerPolicy | null | undefined,
+  after?: Provider,
+): Provider | undefined {
   const candidates = after ? ctx.providers.slice(ctx.providers.indexOf(after) + 1) : ctx.providers
-  return candidates.find((provider) => provider.isCallable())
+  return candidates.find((provider) => provider.isCallable() && (policy !== 'require' || tellsPayer(provider)))
 }
 
 /** `hasKey`: the request had an idempotency key. `isResumed`: an earlier attempt may have made the charge already. */
@@ -253,16 +288,18 @@ async function createWithFailover(
   const startedAtMs = ctx.now().getTime()
   let provider = first
   let mayExist = isResumed
+  const policy = policyOf(intent)
+  const onlyPayer = policy === 'require' ? await readPayerNumber(ctx, chargeId) : undefined
   for (;;) {
     try {
-      const { emv } = await provider.create(requestOf(intent, ctx.now()))
+      const { emv } = await provider.create({ ...requestOf(intent, ctx.now()), onlyPayer })
       const isAccepted = await ctx.acceptances.add({ chargeId, provider: provider.name, emv, hasKey })
       if (!isAccepted) return undefined
       ctx.accountWatch.announce(intent.accountId, chargeId)
       return { ...intent, provider: provider.name, status: 'PENDING', emv }
     } catch (caught) {
       const error = mayExist ? asUnknown(caught) : caught
-      const next = preferredProvider(ctx, provider)
+      const next = preferredProvider(ctx, policy, provider)
       const mayMove =
         error instanceof ProviderError &&
         next &&

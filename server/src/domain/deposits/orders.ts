@@ -3,6 +3,7 @@ import { query } from '../../db/tx.ts'
 import type { Caller } from '../accounts/callers.ts'
 import type { Context } from '../context.ts'
 import type { Core } from '../core/core.ts'
+import { isSamePayer } from '../core/payers.ts'
 import { priceDeposit, termsFor } from '../core/terms.ts'
 import { CHARGE_COLUMNS, isVisible, type Charge, type StoredCharge } from './charge-reads.ts'
 import type { Queried } from './lanes.ts'
@@ -18,14 +19,14 @@ const MAX_TURNS = 5
 
 /**
  * The one live charge of an order, however often it is asked for and by how many: the row of the external id decides
- * who makes it. It is made when there is none, and replaced when the value changed. The next one is only made after the
+ * who makes it. It is made when there is none, and replaced when the value or the payer changed. The next one is only made after the
  * provider withdrew the one before, or it expired unpaid: nobody can pay both. If this stops between two steps, a
  * repetition finds what was done and continues.
  */
 export async function ensureDeposit(ctx: Context, caller: Caller, request: OrderRequest): Promise<Ensured> {
   for (let turn = 0; turn < MAX_TURNS; turn++) {
     const { open, paid } = await readOrder(ctx, caller.accountId, request.externalId)
-    if (paid && !open) return answerPaid(paid, request)
+    if (paid && !open) return answerPaid(ctx, paid, request)
     const ensured = open
       ? await continueWith(ctx, caller, { open, request, isOrderPaid: paid !== undefined })
       : await openForOrder(ctx, caller, request)
@@ -61,10 +62,14 @@ async function readOrder(core: Core, accountId: string, externalId: string): Pro
   }
 }
 
-function answerPaid(charge: Charge, request: OrderRequest): Ensured {
-  if (hasValueOf(request, charge)) return { charge, check: 'none', isNew: false }
+function answerPaid(core: Core, charge: Charge, request: OrderRequest): Ensured {
   const { paymentLinkId, originalValueCents } = charge
-  const text = `The order was paid with another value, which is ${originalValueCents} (cents)`
+  // Without a payer in the request, whoever paid is welcome.
+  const isSame = !request.payer || isSamePayer(core.settings.secretBox, charge, request.payer)
+  if (hasValueOf(request, charge) && isSame) return { charge, check: 'none', isNew: false }
+  const text = isSame
+    ? `The order was paid with another value, which is ${originalValueCents} (cents)`
+    : 'The order was paid by a deposit that names another payer, or none'
   throw new Fault('order_paid', text, { details: { paymentLinkId } })
 }
 
@@ -89,7 +94,8 @@ type Step = { open: Open; request: OrderRequest; isOrderPaid: boolean }
 /** Undefined if the charge has ended, or was not yet withdrawn when it was made: the order must be read again. */
 async function continueWith(ctx: Context, caller: Caller, step: Step): Promise<Ensured | undefined> {
   const { open, request, isOrderPaid } = step
-  const isWanted = !isOrderPaid && hasValueOf(request, open)
+  const isSame = hasValueOf(request, open) && isSamePayer(ctx.settings.secretBox, open, request.payer ?? null)
+  const isWanted = !isOrderPaid && isSame
   if (open.status === 'OPENING') {
     const charge = await resumeIntent(ctx, open, { hasKey: open.hasKey, busyText: BUSY })
     return isWanted && charge.status === 'PENDING' ? { charge, check: 'none', isNew: true } : undefined

@@ -3,6 +3,7 @@ import { prepared } from '../../db/prepared.ts'
 import { hexId } from '../../db/sql-values.ts'
 import type { Tx } from '../../db/tx.ts'
 import { SYSTEM } from '../core/audit-log.ts'
+import { policyOf } from '../core/payers.ts'
 import type { ReceivedPayment } from '../ports/provider.ts'
 import { bookPayments, type Matched, type Payment, type Settlement, type SuspenseKind } from './book-payments.ts'
 import type { LockedCharge } from './charge-reads.ts'
@@ -69,7 +70,7 @@ export async function settle(
   }
 }
 
-/** Completes a charge by an operator's decision. The caller holds both locks, and resolves the exception. */
+/** Completes a charge by a decision, or because its payer was confirmed. The caller holds both locks, and resolves the exception. */
 export async function completeFromSuspense(tx: Tx, now: Date, match: Omit<Matched, 'kind'>): Promise<void> {
   await bookPayments(tx, now, [{ kind: 'matched', ...match }])
 }
@@ -113,6 +114,8 @@ function fitOfCharge(payment: ReceivedPayment, charge: LockedCharge | undefined,
     return { exception: 'second_payment' }
   if (charge.valueCents !== payment.amountCents) return { exception: 'wrong_amount' }
   if (isGone(payment)) return { exception: 'refunded_payment' }
+  // answer-payer.ts completes it, once the provider has said who paid.
+  if (policyOf(charge) === 'require') return { exception: 'payer_unconfirmed' }
   return { charge }
 }
 

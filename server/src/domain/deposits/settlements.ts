@@ -51,6 +51,7 @@ export function makeSettlements(
       countSettled(core, settled)
       chargeWatch.announce(settled.completed, 'COMPLETED')
       core.wakeDeliveries()
+      if (settled.excepted.some(({ kind }) => kind === 'payer_unconfirmed')) core.wakeChecks()
     })
     const ended = endedBy(settled)
     return items.map(({ check }) => ({ hasEnded: check !== undefined && ended(check), announce }))

@@ -1,5 +1,7 @@
 import { Fault } from '../../base/fault.ts'
 import type { Cents } from '../../base/money.ts'
+import type { TaxId } from '../../base/tax-id.ts'
+import type { PayerMatch } from '../core/payers.ts'
 
 /**
  * What guiche needs of a payment provider. Adapters in providers/ implement it; nothing else knows a bank's protocol.
@@ -23,6 +25,11 @@ export type Provider = {
   /** 'not_active': it was paid or withdrawn before; check() tells which. */
   cancel(txid: string, options?: { onBehalfOf?: string | undefined }): Promise<'withdrawn' | 'not_active' | 'absent'>
   findPayment(endToEndId: string): Promise<ReceivedPayment | 'absent'>
+  /**
+   * Whether this person paid. 'unknown': the provider cannot say yet. A list that lags looks as if another one did, so
+   * whoever asks believes 'mismatched' only after some time. Undefined if the provider does not tell who paid.
+   */
+  checkPayer?(request: PayerRequest): Promise<PayerMatch>
   /**
    * All Pix received in [from, to), a page at a time, and whatever else the provider lists for it: a Pix that it dates
    * outside the window is money too. Unreadable entries go to `onUnread` and do not block the others; without it they
@@ -56,8 +63,12 @@ export type ProviderChargeRequest = {
   valueCents: Cents
   expiresInSeconds: number
   description: string | null
+  /** Nobody else may pay it. */
+  onlyPayer?: TaxId | undefined
   onBehalfOf?: string | undefined
 }
+
+export type PayerRequest = { payer: TaxId; txid: string; endToEndId: string; occurredAt: Date }
 
 /** `name` is what the provider calls it in its own pages, if it has such. */
 export type ProviderCodeRequest = { txid: string; name: string; onBehalfOf: string }

@@ -5,6 +5,7 @@ import { query } from '../../db/tx.ts'
 import type { Actor } from '../core/audit-log.ts'
 import type { Core } from '../core/core.ts'
 import { cursorUuid, page, type ListFilter } from '../core/cursor.ts'
+import type { PayerMatch } from '../core/payers.ts'
 import { type StoredStatus } from '../deposits/charge-reads.ts'
 import { hexId } from '../../db/sql-values.ts'
 import { EXCEPTION_STATE, NAMED_CHARGE, type ExceptionState, type Resolution } from '../exceptions/exception-states.ts'
@@ -24,6 +25,7 @@ export const EXCEPTION_KINDS: readonly ExceptionKind[] = [
   'undone_refund',
   'code_closed',
   'code_limits',
+  'payer_unconfirmed',
 ]
 
 // The constraint exceptions_resolution repeats this. It also lets the provider resolve an undone_refund, by making the
@@ -32,6 +34,7 @@ const OWN_WAYS: Partial<Record<ExceptionKind, Resolution['how'][]>> = {
   unknown_charge: ['credit', 'refund', 'write_off', 'match'],
   wrong_amount: ['credit', 'refund', 'write_off', 'match'],
   refunded_payment: ['credit', 'refund', 'write_off', 'match'],
+  payer_unconfirmed: ['credit', 'refund', 'write_off', 'match'],
   unnamed_payment: ['write_off'],
   foreign_refund: ['charge_account', 'write_off'],
   undone_refund: ['credit', 'write_off'],
@@ -76,6 +79,8 @@ export type Exception = {
     reason: string
   } | null
   resolvedAt: Date | null
+  /** Of a payment whose payer the provider is or was asked about. */
+  payerMatch: PayerMatch | null
   /** The newest refund of this exception, or the one that a foreign_refund or an undone_refund is about. */
   refund: { id: string; status: Refund['status']; failure: string | null; providerRefundId: string } | null
 }
@@ -134,7 +139,8 @@ type Row = Omit<Exception, 'ways'> & { isRefunded: boolean; orderPaid: boolean }
 
 function withWays({ isRefunded, orderPaid, ...exception }: Row): Exception {
   const { kind, state, charge, amountCents } = exception
-  const canMatch = charge !== null && charge.status !== 'COMPLETED' && !orderPaid && amountCents > charge.feeCents
+  const isFit = charge !== null && charge.status !== 'COMPLETED' && !orderPaid && amountCents > charge.feeCents
+  const canMatch = isFit && exception.payerMatch !== 'mismatched'
   const ways = waysOf(kind).filter((how) =>
     how === 'match' ? canMatch && !isRefunded : how !== 'refund' || !isRefunded,
   )
@@ -174,6 +180,10 @@ const SELECT_EXCEPTIONS = `
       'reason', x.reason
     ) end as resolution,
     x.resolved_at as "resolvedAt",
+    coalesce(
+      (select w.answer from payer_answers w where w.end_to_end_id = p.end_to_end_id),
+      case when x.kind = 'payer_unconfirmed' then 'unknown' end
+    ) as "payerMatch",
     exists (select from refunds o where o.payment_id = p.id and o.status <> 'FAILED') as "isRefunded",
     coalesce(c.order_paid or c.status in ('EXPIRED', 'CANCELED') and exists (
       select from charges o where o.account_id = c.account_id and o.external_id = c.external_id and o.id <> c.id

@@ -14,7 +14,7 @@ import {
   type ExceptionState,
   type Resolution,
 } from '../exceptions/exception-states.ts'
-import { enqueueWithdrawal } from '../deposits/checks/check-queue.ts'
+import { dropCheck, enqueueWithdrawal } from '../deposits/checks/check-queue.ts'
 import { cancelDeposit } from '../deposits/query-deposit.ts'
 import { tellReleased } from '../deposits/held-events.ts'
 import { findPaid, lockForPayments, transactOrders } from '../deposits/order-locks.ts'
@@ -84,7 +84,7 @@ async function giveUpUnnamed(
 }
 
 /** `open` are charges to lock, as transactOrders() gives them. */
-type Decision = { resolution: Resolution; actor: Actor; reason: string; leasedUntil: Date; open: string[] }
+export type Decision = { resolution: Resolution; actor: Actor; reason: string; leasedUntil: Date; open: string[] }
 
 type Examined = {
   exception: LockedException
@@ -107,7 +107,7 @@ async function examine(tx: Tx, now: Date, id: string, resolution: Resolution): P
  * The account that gets money from suspense bears what the provider refunded of it without us. The foreign refunds of a
  * payment are decided with it, in one posting, so that no account ever has more of it than is left.
  */
-async function decide(tx: Tx, now: Date, id: string, decision: Decision): Promise<Refund | undefined> {
+export async function decide(tx: Tx, now: Date, id: string, decision: Decision): Promise<Refund | undefined> {
   const { how } = decision.resolution
   const charge = how === 'match' ? await lockNamedCharge(tx, id, decision.open) : undefined
   const { exception, refunds, accountId } = await examine(tx, now, id, decision.resolution)
@@ -262,6 +262,8 @@ async function matchCharge(tx: Tx, now: Date, exception: LockedException, charge
     const text = `The deposit ${paymentLinkId} paid the order ${charge.externalId}: credit or refund this money instead`
     throw new Fault('order_paid', text, { details: { paymentLinkId } })
   }
+  if (exception.payerAnswer === 'mismatched')
+    throw new Fault('payer_mismatched', 'Another person paid than the charge requires: resolve it in another way')
   if (exception.isRefunded) {
     const text = 'Some of this payment was refunded at the provider: resolve it by credit or write_off'
     throw new Fault('payment_refunded', text)
@@ -272,9 +274,12 @@ async function matchCharge(tx: Tx, now: Date, exception: LockedException, charge
     throw new Fault('payment_below_fee', `${text}: resolve it in another way`, { details: { feeCents } })
   }
   const payment = { provider, endToEndId, txid: charge.id, amountCents, occurredAt }
-  await completeFromSuspense(tx, now, { paymentId, payment, charge, heldBy })
+  const isPayerConfirmed = exception.payerAnswer === 'matched'
+  await completeFromSuspense(tx, now, { paymentId, payment, charge, heldBy, isPayerConfirmed })
+  if (charge.status !== 'PENDING') return
+  if (exception.kind === 'payer_unconfirmed') await dropCheck(tx, charge)
   // After a payment of another amount, some providers let the code be paid again.
-  if (charge.status === 'PENDING') await enqueueWithdrawal(tx, charge, now)
+  else await enqueueWithdrawal(tx, charge, now)
 }
 
 /** Cancels the charge, so that nobody can pay it. Refused if it was paid meanwhile. */
@@ -285,7 +290,7 @@ async function closeCharge(ctx: Context, charge: Exception['charge']): Promise<v
   await cancelDeposit(ctx, charge.accountId, charge.paymentLinkId)
 }
 
-function announceMatched(ctx: Context, chargeId: string): void {
+export function announceMatched(ctx: Context, chargeId: string): void {
   ctx.metrics.deposits.inc({ state: 'completed' })
   ctx.chargeWatch.announce([chargeId], 'COMPLETED')
   ctx.wakeChecks()
@@ -300,6 +305,7 @@ type LockedException = {
   endToEndId: string
   occurredAt: Date
   isRefunded: boolean
+  payerAnswer: 'matched' | 'mismatched' | null
   refundId: string | null
   isReversal: boolean
   amountCents: Cents
@@ -326,6 +332,7 @@ async function lockException(tx: Tx, id: string): Promise<{ exception: LockedExc
        p.end_to_end_id as "endToEndId",
        p.occurred_at as "occurredAt",
        exists (select from refunds o where o.payment_id = p.id and o.status <> 'FAILED') as "isRefunded",
+       (select w.answer from payer_answers w where w.end_to_end_id = p.end_to_end_id) as "payerAnswer",
        ${hexId('x.refund_id')} as "refundId",
        coalesce((select ${IS_REVERSAL} from refunds r where r.id = x.refund_id), false) as "isReversal",
        coalesce(f.amount_cents, p.amount_cents) as "amountCents",

@@ -22,9 +22,16 @@ import {
 
 type Paid = {
   charge: EventCharge &
-    WithMetadata & { valueCents: Cents; originalValueCents: Cents; feeCents: Cents; code: string | null }
+    WithMetadata & {
+      valueCents: Cents
+      originalValueCents: Cents
+      feeCents: Cents
+      code: string | null
+      payer: string | null
+    }
   payment: { amountCents: Cents; endToEndId: string; occurredAt: Date }
   isLate: boolean
+  isPayerConfirmed: boolean
 }
 
 export const DEPOSIT_PAID: FieldsInSql<Paid> = {
@@ -53,6 +60,17 @@ export const DEPOSIT_PAID: FieldsInSql<Paid> = {
     valueOf: ({ charge }) => charge.code,
     sql: CODE_OF_CHARGE,
   },
+  payerMatch: {
+    schema: z.enum(['matched', 'unknown']).nullable().meta({
+      description:
+        'Whether the person that the deposit names paid it, as far as it was known then: `DEPOSIT_PAYER_CHECKED` tells the rest. Null if the deposit names nobody.',
+    }),
+    example: null,
+    valueOf: ({ charge, isPayerConfirmed }) => charge.payer && (isPayerConfirmed ? 'matched' : 'unknown'),
+    sql: `case when c.payer is not null then case when c.payer::json ->> 'policy' = 'require' and exists (
+      select from payer_answers a where a.end_to_end_id = p.end_to_end_id and a.answer = 'matched'
+    ) then 'matched' else 'unknown' end end`,
+  },
   ...METADATA,
 }
 
@@ -68,7 +86,13 @@ const ENDED: EventFields<Ended> = {
 export const DEPOSIT_EXPIRED = { ...ENDED, status: statusField('EXPIRED') }
 export const DEPOSIT_CANCELED = { ...ENDED, status: statusField('CANCELED') }
 
-const HELD_REASONS = ['wrong_amount', 'second_payment', 'wrong_provider', 'refunded_payment'] as const
+const HELD_REASONS = [
+  'wrong_amount',
+  'second_payment',
+  'wrong_provider',
+  'refunded_payment',
+  'payer_unconfirmed',
+] as const
 export type HeldReason = (typeof HELD_REASONS)[number]
 
 type Held = {
@@ -90,7 +114,7 @@ export const DEPOSIT_HELD: EventFields<Held> = {
   reason: {
     schema: z.enum(HELD_REASONS).meta({
       description:
-        'Why it does not complete the charge. `second_payment`: the charge, or its order by another charge, was paid before. `refunded_payment`: the bank had refunded it, or part of it. `wrong_provider`: it arrived at another provider than that of the charge.',
+        'Why it does not complete the charge. `second_payment`: the charge, or its order by another charge, was paid before. `refunded_payment`: the bank had refunded it, or part of it. `wrong_provider`: it arrived at another provider than that of the charge. `payer_unconfirmed`: the provider is asked whether the person that the deposit requires paid; nobody has to decide.',
     }),
     example: 'wrong_amount',
     valueOf: ({ reason }) => reason,
@@ -160,6 +184,26 @@ export const DEPOSIT_RELEASED: EventFields<Released> = {
   metadata: { valueOf: ({ charge }) => readMetadata(charge?.metadata ?? null) },
 }
 
+export type PayerAnswered = {
+  charge: EventCharge & WithMetadata
+  endToEndId: string
+  answer: 'matched' | 'mismatched'
+}
+
+export const DEPOSIT_PAYER_CHECKED: EventFields<PayerAnswered> = {
+  ...CHARGE,
+  payerMatch: {
+    schema: z.enum(['matched', 'mismatched']).meta({
+      description:
+        'Whether the person that the deposit names made this payment. `mismatched` with the policy `require`: the payer gets the money back.',
+    }),
+    example: 'mismatched',
+    valueOf: ({ answer }) => answer,
+  },
+  endToEndId: { schema: endToEndId, valueOf: ({ endToEndId }) => endToEndId },
+  ...METADATA,
+}
+
 const HELD_SUBJECT = 'c41d8a1f6b0e4fd29a7355e2b9c6d810'
 
 export const DEPOSIT_KINDS = {
@@ -210,5 +254,16 @@ export const DEPOSIT_KINDS = {
       'Sent once for each payment, when the decision has its effect: a refund, when the provider has made it. Its id ends as that of `DEPOSIT_HELD`. A payment that completes its charge after all has this event first, and `DEPOSIT_ASSET_SUCCESS` after it. A payment that named no charge has only this one, when it is credited or completes a charge.',
     subject: HELD_SUBJECT,
     fields: DEPOSIT_RELEASED,
+  },
+  DEPOSIT_PAYER_CHECKED: {
+    name: { en: 'Payer checked', 'pt-BR': 'Pagador verificado' },
+    summary: {
+      en: 'The provider said whether the person that a deposit names paid it',
+      'pt-BR': 'O provedor informou se quem pagou é a pessoa indicada no depósito',
+    },
+    description:
+      'Sent once for each payment of a deposit with `payer`, as soon as the provider has said who paid. A payment of another person is credited with the policy `verify`, and goes back to the payer with `require`.',
+    subject: HELD_SUBJECT,
+    fields: DEPOSIT_PAYER_CHECKED,
   },
 } as const

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { byOwnText, OWN_FIELDS, readMetadata } from '../../domain/core/charge-facts.ts'
+import { PAYER_MATCHES, PAYER_POLICIES, showPayer } from '../../domain/core/payers.ts'
 import { creditedCents, type Charge } from '../../domain/deposits/charge-reads.ts'
 import {
   NOTHING_HELD,
@@ -15,6 +16,7 @@ import { presentRefund, refundSchema } from './refunds.ts'
 // A deposit as the API shows it. Presenters translate our names into those of the API.
 
 export const STATUSES = ['PENDING', 'COMPLETED', 'EXPIRED', 'CANCELED'] as const
+export const PAYER_EXAMPLE = { taxId: '123.456.789-09', policy: 'require' }
 export const METADATA_EXAMPLE = { cart: '7b1f', channel: 'app' }
 
 const EMV = 'The copy-and-paste code for banking apps. The QR code contains the same text.'
@@ -105,6 +107,8 @@ export const DEPOSIT_EXAMPLE = {
   ...byOwnText((name) => OWN_FIELDS[name].example),
   metadata: METADATA_EXAMPLE,
   code: null,
+  payer: null,
+  payerMatch: null,
 }
 
 export const depositSchema = z
@@ -139,6 +143,17 @@ export const depositSchema = z
     metadata: z.record(z.string(), z.string()).nullable().meta({ description: 'Your own data about the deposit.' }),
     code: z.string().nullable().meta({
       description: 'The `externalId` of the code that the payer paid by. Null for a charge that you asked for.',
+    }),
+    payer: z
+      .object({
+        taxId: z.string().meta({ description: 'Its last two digits: `***.***.***-09`. The rest is not kept.' }),
+        policy: z.enum(PAYER_POLICIES),
+      })
+      .nullable()
+      .meta({ description: 'The person who is to pay.' }),
+    payerMatch: z.enum(PAYER_MATCHES).nullable().meta({
+      description:
+        'matched: that person paid. mismatched: another one did. unknown: the provider has not said. Null when nobody asked, because nobody paid or `payer` is null.',
     }),
   })
   .meta({
@@ -175,6 +190,8 @@ export function presentDeposit(
     ...byOwnText((name) => deposit[name]),
     metadata: readMetadata(deposit.metadata),
     code: deposit.code,
+    payer: showPayer(deposit.payer),
+    payerMatch: deposit.payerMatch,
   }
 }
 
@@ -188,10 +205,19 @@ const heldPaymentSchema = z
     value: cents.meta({ description: 'What the payer paid, in cents.' }),
     paidAt: time.meta({ description: 'When the payer paid, according to the provider.' }),
     heldAt: time.meta({ description: 'Since when it is held.' }),
-    reason: z.enum(['wrong_amount', 'second_payment', 'wrong_provider', 'refunded_payment', 'unknown_charge']).meta({
-      description:
-        'wrong_amount: it was not the `value`. second_payment: another payment had completed the charge, or another deposit of its order. wrong_provider: it came by another provider than the charge’s. refunded_payment: the provider had already given it back. unknown_charge: the provider first did not say which charge it was for.',
-    }),
+    reason: z
+      .enum([
+        'wrong_amount',
+        'second_payment',
+        'wrong_provider',
+        'refunded_payment',
+        'unknown_charge',
+        'payer_unconfirmed',
+      ])
+      .meta({
+        description:
+          'wrong_amount: it was not the `value`. second_payment: another payment had completed the charge, or another deposit of its order. wrong_provider: it came by another provider than the charge’s. refunded_payment: the provider had already given it back. unknown_charge: the provider first did not say which charge it was for. payer_unconfirmed: the provider had to say first who paid.',
+      }),
     decision: z.enum(['completed', 'credited', 'credited_elsewhere', 'refunded', 'written_off']).nullable().meta({
       description:
         'What became of it, null while it is held. completed: it completed the charge. credited: to your balance. credited_elsewhere: to another account. refunded: the payer has it back. written_off: the operator kept it.',

@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { Fault } from '../../base/fault.ts'
 import { READABLE_RULE } from '../../base/readable-text.ts'
+import { readTaxId } from '../../base/tax-id.ts'
 import { depositsSince } from '../../domain/accounts/callers.ts'
 import type { Context } from '../../domain/context.ts'
 import {
@@ -12,6 +13,7 @@ import {
   type Metadata,
   type OwnTextName,
 } from '../../domain/core/charge-facts.ts'
+import { PAYER_POLICIES, type Payer, type PayerPolicy } from '../../domain/core/payers.ts'
 import { requireCharge, type Charge } from '../../domain/deposits/charge-reads.ts'
 import { cancelDeposit, queryDeposit } from '../../domain/deposits/query-deposit.ts'
 import { openDeposit, type DepositRequest } from '../../domain/deposits/open-deposit.ts'
@@ -23,6 +25,7 @@ import {
   depositSchema,
   fullDepositSchema,
   METADATA_EXAMPLE,
+  PAYER_EXAMPLE,
   newChargeSchema,
   presentCharge,
   presentDeposit,
@@ -176,6 +179,36 @@ const metadataField = z
   })
   .optional() as z.ZodOptional<z.ZodType<Metadata | null>>
 
+const PAYER_ERROR = `payer must be { taxId, policy }, with a CPF or CNPJ whose check digits are right, and policy ${PAYER_POLICIES.join(' or ')}`
+
+// Checked by hand: no error may quote what was given.
+function readPayer(given: unknown): Payer | null | undefined {
+  if (given === undefined || given === null) return null
+  if (typeof given !== 'object' || Array.isArray(given)) return undefined
+  const { taxId, policy = 'verify', ...rest } = given as Record<string, unknown>
+  const known = typeof taxId === 'string' ? readTaxId(taxId) : undefined
+  const isPolicy = PAYER_POLICIES.some((one) => one === policy)
+  return known && isPolicy && Object.keys(rest).length === 0 ? { ...known, policy: policy as PayerPolicy } : undefined
+}
+
+const payerField = z
+  .unknown()
+  .refine((value) => readPayer(value) !== undefined, { error: PAYER_ERROR })
+  .transform((value) => readPayer(value) ?? null)
+  .meta({
+    description:
+      'The person who is to pay. `taxId` is a CPF or CNPJ, with or without punctuation. `policy` `verify`: the deposit is credited, and `payerMatch` says whether that person paid. `require`: nothing is credited before the provider has confirmed it, and money of anybody else goes back to its payer. Only a keyed hash and the last two digits are kept.',
+    examples: [PAYER_EXAMPLE],
+    type: ['object', 'null'],
+    properties: {
+      taxId: { type: 'string', maxLength: 20 },
+      policy: { type: 'string', enum: [...PAYER_POLICIES], default: 'verify' },
+    },
+    required: ['taxId'],
+    additionalProperties: false,
+  })
+  .optional()
+
 /** `value` comes first: zod reports errors in this order, and the caller reads the first one. */
 const depositFields = {
   value: z
@@ -184,6 +217,7 @@ const depositFields = {
     .meta({ description: 'The amount in cents: 5000 is R$ 50.00.', examples: [5000], maximum: 999_999_999_999 }),
   ...byOwnText(ownTextField),
   metadata: metadataField,
+  payer: payerField,
   expiresIn: z
     .int({ error: EXPIRES_IN_ERROR })
     .min(EXPIRES_SECONDS.min, { error: EXPIRES_IN_ERROR })
@@ -208,6 +242,7 @@ export function wantedBy({
   value,
   expiresIn,
   metadata,
+  payer,
   ...texts
 }: z.output<typeof orderBody> & { externalId?: string | null | undefined }): DepositRequest {
   return {
@@ -215,6 +250,7 @@ export function wantedBy({
     expiresInSeconds: expiresIn ?? null,
     ...byOwnText((name) => texts[name] ?? null),
     metadata: metadata ? JSON.stringify(metadata) : null,
+    payer: payer ?? null,
   }
 }
 
@@ -251,7 +287,7 @@ const routes = describeOperations('Deposits', {
     },
     errors: {
       400: 'A field is invalid, or `value` is outside the operator’s limits. The text says what is allowed.',
-      409: '`externalId` is taken, or a request with it or with this `Idempotency-Key` is still in progress.',
+      409: '`externalId` is taken, a request with it or with this `Idempotency-Key` is still in progress, or no provider can confirm who paid.',
       422: 'The `Idempotency-Key` was used with a different body.',
       502: 'The payment provider refused. No charge was created.',
     },

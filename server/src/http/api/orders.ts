@@ -44,20 +44,23 @@ const routes = describeOperations('Orders', {
   ensureDeposit: {
     summary: 'Ensure the deposit of an order',
     description:
-      'Answers with the one deposit of your order, and makes it if there is none. Repeat it as often as you like, from any number of processes; it needs no key. A PENDING deposit is first checked with the payment provider. One that expired or was canceled is followed by a new one. If `value` differs, the deposit is canceled at the payment provider and replaced, so that the payer cannot pay both; other fields that differ change nothing. Needs the scope `deposits:write`.',
+      'Answers with the one deposit of your order, and makes it if there is none. Repeat it as often as you like, from any number of processes; it needs no key. A PENDING deposit is first checked with the payment provider. One that expired or was canceled is followed by a new one. If `value` or `payer` differs, the deposit is canceled at the payment provider and replaced, so that the payer cannot pay both; other fields that differ change nothing. Needs the scope `deposits:write`.',
     params: orderParams,
     body: orderBody,
     response: {
       200: response('The deposit that the order has: PENDING, or COMPLETED with this `value`.', {
         deposit: depositSchema,
       }),
-      201: response('A new PENDING deposit: the first, or in place of one that ended or had another `value`.', {
-        deposit: depositSchema,
-      }),
+      201: response(
+        'A new PENDING deposit: the first, or in place of one that ended or had another `value` or `payer`.',
+        {
+          deposit: depositSchema,
+        },
+      ),
     },
     errors: {
       400: 'A field is invalid, or `value` is outside the operator’s limits. The text says what is allowed.',
-      409: 'The order was paid with another `value`, and `Location` names the deposit; a payment is held, so the deposit cannot be replaced; or another request for the order is in progress.',
+      409: 'The order was paid with another `value` or `payer`, and `Location` names the deposit; no provider can confirm who paid; a payment is held, so the deposit cannot be replaced; or another request for the order is in progress.',
       502: 'The payment provider refused.',
     },
   },

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { actorOf, OPERATOR_SCOPE } from '../../domain/accounts/callers.ts'
 import type { Context } from '../../domain/context.ts'
+import { PAYER_MATCHES } from '../../domain/core/payers.ts'
 import type { ChargeAction, Resolution } from '../../domain/exceptions/exception-states.ts'
 import {
   listNotes,
@@ -210,6 +211,10 @@ const exceptionSchema = z
       .nullable()
       .meta({ description: 'The decision. While its refund is in progress, it is not carried out yet.' }),
     resolvedAt: time.nullable(),
+    payerMatch: z.enum(PAYER_MATCHES).nullable().meta({
+      description:
+        'Of a payment of a deposit with `payer`: whether that person paid. A payer_unconfirmed is resolved by itself as soon as it is known.',
+    }),
     refund: z
       .object({
         id: z.string(),

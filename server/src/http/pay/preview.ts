@@ -113,5 +113,7 @@ function sampleCharge(
     receivedCents: null,
     refundedCents: 0,
     code: null,
+    payer: null,
+    payerMatch: null,
   }
 }

@@ -29,6 +29,7 @@ import {
   type Merchant,
 } from './messages.ts'
 import { STANDARD_ACCESS, type Access } from './banks/bank-profile.ts'
+import { makeCheckPayer } from './payers.ts'
 import { makeTokenSource, scopeText, type TokenSource, type TokenTimings } from './token.ts'
 
 export type ApiPixTimings = Timings & TokenTimings
@@ -63,6 +64,7 @@ export function makeApiPix(options: ApiPixOptions): Provider {
     ...makeProvider(adapter, makeApi(adapter)),
     // A static code needs nothing of the bank: it lists any Pix with the txid that the payer's bank read from the code.
     createCode: async ({ txid }) => ({ emv: staticCode(txid, options) }),
+    checkPayer: makeCheckPayer(adapter),
     accessProblem() {
       const missing = source?.missingScopes() ?? []
       return missing.length > 0 ? scopeText(missing) : undefined

@@ -96,7 +96,7 @@ const paging = z.object({
 
 // Otherwise any object would pass for an empty list.
 const pixList = z
-  .object({ parametros: z.object({ paginacao: paging.nullish() }).nullish(), pix: z.array(z.unknown()).nullish() })
+  .object({ parametros: z.looseObject({ paginacao: paging.nullish() }).nullish(), pix: z.array(z.unknown()).nullish() })
   .refine((body) => body.pix || body.parametros?.paginacao?.quantidadeTotalDeItens === 0)
 
 const devolucao = z.object({
@@ -162,6 +162,23 @@ export function readReceivedPage(json: unknown, expected: { page: number; provid
     ...readPixList(entries, expected.provider, null),
     count: entries.length,
     isLast: paging ? expected.page + 1 >= paging.quantidadeDePaginas : undefined,
+  }
+}
+
+/** `isWhole`: nothing follows, and nothing is unread. `isFiltered`: the answer repeats the filter, so the provider knows it. */
+export type Listed = { isListed: boolean; isWhole: boolean; isFiltered: boolean }
+
+/** Whether a list holds this Pix. */
+export function readListed(
+  json: unknown,
+  { endToEndId, provider, filter }: { endToEndId: string; provider: string; filter: Record<string, string> },
+): Listed {
+  const page = readReceivedPage(json, { page: 0, provider })
+  const { parametros } = parse(pixList, json)
+  return {
+    isListed: page.payments.some((payment) => payment.endToEndId === endToEndId),
+    isWhole: page.isLast !== false && page.unread.length === 0,
+    isFiltered: Object.entries(filter).every(([name, value]) => parametros?.[name] === value),
   }
 }
 

@@ -1,11 +1,13 @@
 import {
   LIST_MARGIN_MS,
   ProviderError,
+  type PayerRequest,
   type Provider,
   type ProviderCodeRequest,
   type ProviderCharge,
   type ReceivedPayment,
 } from '../../domain/ports/provider.ts'
+import type { PayerMatch } from '../../domain/core/payers.ts'
 import { get, makeCalls, startDeadline, type CallOptions, type Credentials, type Deadline } from '../http/call.ts'
 import { DEFAULT_TIMINGS, type Timings } from '../http/limits.ts'
 import {
@@ -28,6 +30,7 @@ import {
   readCharge,
   readCode,
   readDeleted,
+  readPayer,
   readProblem,
   readRefund,
   readTransaction,
@@ -79,6 +82,7 @@ export function makeWoovi(options: WooviOptions): Provider {
     ...provider,
     createCode: (request) => createCode(adapter, request),
     disputes: makeDisputes(adapter, ABSENT),
+    checkPayer: (request) => checkPayer(adapter, request),
   }
 }
 
@@ -102,6 +106,8 @@ function makeApi(adapter: Adapter): Api {
       method: 'POST',
       path: '/api/v1/charge?return_existing=true',
       body: chargeBody(request),
+      // Woovi may quote the number in an error.
+      secrets: request.onlyPayer ? [request.onlyPayer.number] : [],
       read: (json) => readCharge(json, { txid: request.txid, emvNeeded: true }),
     }),
     getCharge: (txid, emvNeeded) => get(`/api/v1/charge/${txid}`, (json) => readCharge(json, { txid, emvNeeded })),
@@ -150,6 +156,17 @@ async function createCode(adapter: Adapter, { txid, name, onBehalfOf }: Provider
   const mayExist = isLost(reply) || isRefusedWith(reply, NOT_MADE)
   const found = mayExist ? await calls.read(get(`/api/v1/qrcode-static/${txid}`, read), bounds) : reply
   return bodyOf(adapter, bounds, found.kind === 'ok' ? found : reply)
+}
+
+/** A transaction says who paid it. */
+async function checkPayer(adapter: Adapter, { payer, endToEndId }: PayerRequest): Promise<PayerMatch> {
+  const { calls, timings } = adapter
+  const bounds = { operation: 'checkPayer', deadline: startDeadline(timings.checkDeadlineMs) }
+  const call = get(`/api/v1/transaction/${endToEndId}`, (json) => readPayer(json, endToEndId))
+  const reply = await calls.read(call, bounds)
+  const paidBy = isRefusedWith(reply, ABSENT) ? undefined : bodyOf(adapter, bounds, reply)
+  if (!paidBy) return 'unknown'
+  return paidBy.number === payer.number ? 'matched' : 'mismatched'
 }
 
 function transactionPage(

@@ -1,6 +1,7 @@
 import { createPublicKey, type KeyObject } from 'node:crypto'
 import { z } from 'zod'
 import { isCents } from '../../base/money.ts'
+import { maskedTaxId, readTaxId, type TaxId } from '../../base/tax-id.ts'
 import type {
   Hint,
   ProviderCharge,
@@ -107,6 +108,15 @@ const transaction = z.object({
   pixQrCode: z.unknown().optional(),
 })
 
+const payerOfTransaction = z.object({
+  endToEndId: text,
+  endToEndID: text,
+  payer: z
+    .object({ taxID: z.object({ taxID: text }).nullish() })
+    .nullish()
+    .catch(null),
+})
+
 const pixQrCode = z.object({ correlationID: z.string(), brCode: text })
 
 const paging = z.object({
@@ -152,7 +162,13 @@ export function chargeBody(request: ProviderChargeRequest): object {
     value: request.valueCents,
     expiresIn: Math.max(MIN_EXPIRES_SECONDS, request.expiresInSeconds),
     ...(comment === '' ? {} : { comment }),
+    ...(request.onlyPayer && { customer: customerOf(request.onlyPayer), ensureSameTaxID: true }),
   }
+}
+
+/** A customer needs a name, and guiche knows none. */
+function customerOf({ kind, number }: TaxId): object {
+  return { name: `${kind} ${maskedTaxId(kind, number.slice(-2))}`, taxID: number }
 }
 
 export function readCharge(json: unknown, expected: { txid: string; emvNeeded: boolean }): Charge {
@@ -191,6 +207,14 @@ export function readDeleted(json: unknown): 'withdrawn' {
   const { status } = parse(z.object({ status: z.string() }), json)
   if (status !== 'OK') throw new MalformedResponse('the charge is not deleted')
   return 'withdrawn'
+}
+
+/** Who paid, if Woovi says it: `customer` is only who was to pay. */
+export function readPayer(json: unknown, endToEndId: string): TaxId | undefined {
+  const { transaction: body } = parse(z.object({ transaction: payerOfTransaction }), json)
+  if ((body.endToEndId ?? body.endToEndID) !== endToEndId)
+    throw new MalformedResponse('another Pix than the one asked for')
+  return readTaxId(body.payer?.taxID?.taxID ?? '')
 }
 
 /** An unreadable Pix is no failure of the provider, so it is returned. */

@@ -79,9 +79,9 @@ type Next = { nextDueAt: Date | null; untilEnded: boolean; wasAsked: boolean } |
 
 const NEVER: Next = { nextDueAt: null, untilEnded: false, wasAsked: true }
 
-/** Does a claimed check, and ends or moves it. */
-export function answerCheck(ctx: Context, check: Check): Promise<void> {
-  const { provider, kind, subject, attempts, cause } = check
+/** Does a claimed check, and ends or moves it. answer-payer.ts does those about payers. */
+export function answerCheck(ctx: Context, check: Check, kind: keyof typeof ANSWERS): Promise<void> {
+  const { provider, subject, attempts, cause } = check
   const chargeId = isHexId(subject) ? subject : undefined
   const attributes = {
     'guiche.provider': provider,
@@ -90,11 +90,11 @@ export function answerCheck(ctx: Context, check: Check): Promise<void> {
     'guiche.charge_id': chargeId,
     'guiche.end_to_end_id': kind === 'payment' ? subject : undefined,
   }
-  return inSpan('check', { chargeId, causes: [cause], attributes }, () => answerAndMove(ctx, check))
+  return inSpan('check', { chargeId, causes: [cause], attributes }, () => answerAndMove(ctx, check, kind))
 }
 
-async function answerAndMove(ctx: Context, check: Check): Promise<void> {
-  const next = await ANSWERS[check.kind](ctx, check).catch((error: unknown): Next => {
+async function answerAndMove(ctx: Context, check: Check, kind: keyof typeof ANSWERS): Promise<void> {
+  const next = await ANSWERS[kind](ctx, check).catch((error: unknown): Next => {
     // The outcome is unknown, so the check stays in the queue, however long the provider is down.
     ctx.log.warn({ err: error, subject: check.subject, attempts: check.attempts }, 'provider status check failed')
     return again(ctx, check)

@@ -10,13 +10,13 @@ import type { StoredCharge, StoredStatus } from '../charge-reads.ts'
 import { EXPIRY_GRACE_MS } from '../charge-states.ts'
 
 /**
- * A question to a provider that is due at some time, claimed by this process. The subject is a txid, or the endToEndId
- * of a payment.
+ * A question to a provider that is due at some time, claimed by this process. The subject is a txid, the endToEndId of a
+ * payment, or for a question about its payer that behind the kind.
  */
 export type Check = {
   provider: string
   subject: string
-  kind: 'charge' | 'payment' | 'withdrawal'
+  kind: 'charge' | 'payment' | 'withdrawal' | 'payer'
   /** How often it was asked about, this time included. */
   attempts: number
   /** Stands in the row until something else changes it, so a claim that lost its row cannot end it. */
@@ -228,6 +228,11 @@ export async function enqueueWithdrawal(
      on conflict (provider, subject) do update set kind = 'withdrawal', due_at = $3, claim = null, attempts = 0`,
     [charge.provider, charge.id, dueAt],
   )
+}
+
+/** Of a charge that its provider counts as paid, and that is. */
+export async function dropCheck(tx: Tx, { provider, id }: Pick<StoredCharge, 'provider' | 'id'>): Promise<void> {
+  await tx.run('delete from checks where provider = $1 and subject = $2', [provider, id])
 }
 
 /** When to try again after a failure: soon at first, then less and less often. */
