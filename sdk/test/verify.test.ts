@@ -77,12 +77,14 @@ describe('what guiche signed', () => {
           return `${event.data.reversedValue} cents reversed`
         case 'DEPOSIT_HELD':
           expectTypeOf(event.data.reason).toEqualTypeOf<
-            'wrong_amount' | 'second_payment' | 'wrong_provider' | 'refunded_payment'
+            'wrong_amount' | 'second_payment' | 'wrong_provider' | 'refunded_payment' | 'payer_unconfirmed'
           >()
           return `${event.data.receivedValue} cents held`
         case 'DEPOSIT_RELEASED':
           expectTypeOf(event.data.transactionId).toEqualTypeOf<string | null>()
           return `${event.data.outcome}: ${event.data.creditedValue} cents`
+        case 'DEPOSIT_PAYER_CHECKED':
+          return event.data.payerMatch
         case 'DEPOSIT_EXPIRED':
         case 'DEPOSIT_CANCELED':
           return event.data.status

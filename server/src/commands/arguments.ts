@@ -1,5 +1,6 @@
 import { InvalidArgumentError, type Command } from 'commander'
 import { z } from 'zod'
+import { readTaxId } from '../base/tax-id.ts'
 
 // Commander adds the name of the option to a refusal.
 
@@ -28,6 +29,13 @@ function pathOf(command: Command): string {
 
 export function positive(text: string): number {
   return wholeNumber({ min: 1, max: Number.MAX_SAFE_INTEGER }, 'It must be a positive whole number.')(text)
+}
+
+/** Without its punctuation. */
+export function taxId(text: string): string {
+  const read = readTaxId(text)
+  if (!read) throw new InvalidArgumentError('It must be a CPF or CNPJ with the right check digits.')
+  return read.number
 }
 
 export function wholeNumber(

@@ -2,9 +2,10 @@ import { randomUUID } from 'node:crypto'
 import { InvalidArgumentError, Option, type Command } from 'commander'
 import type { Charge, Deposit, GuicheError, NewCharge } from '#sdk'
 import { formatReais } from '../base/money.ts'
+import { OperatorError } from '../base/operator-error.ts'
 import { EXPIRES_SECONDS } from '../domain/core/charge-facts.ts'
 import { BY_API, serviceAction, type Api } from './api.ts'
-import { addCommand, AS_JSON, id, limit, positive, time } from './arguments.ts'
+import { addCommand, AS_JSON, id, limit, positive, taxId, time } from './arguments.ts'
 import { labelled, moment } from './format.ts'
 import { printList, printOne, type JsonOption, type Terminal } from './terminal.ts'
 
@@ -28,6 +29,8 @@ export function depositCommands(program: Command, terminal: Terminal): void {
     .option('--description <text>', 'text that the payer sees')
     .option('--return-url <url>', 'where the payment page leads back to, on an origin of the shop’s list')
     .option('--metadata <key=value>', 'your own data, which the payer does not see; may be repeated', metadata)
+    .option('--payer <taxId>', 'CPF or CNPJ of the person who is to pay', taxId)
+    .option('--require-payer', 'credits nothing before the bank has confirmed that this person paid')
     .option(
       '--expires-in <seconds>',
       `seconds until it expires, ${EXPIRES_SECONDS.min} to ${EXPIRES_SECONDS.max}`,
@@ -79,19 +82,26 @@ type CreateOptions = JsonOption & {
   description?: string
   returnUrl?: string
   metadata?: Record<string, string>
+  payer?: string
+  requirePayer?: boolean
   expiresIn?: number
   idempotencyKey?: string
   wait?: boolean
 }
 
 async function createDeposit(api: Api, terminal: Terminal, value: number, options: CreateOptions) {
-  const { externalId, description, returnUrl, metadata, expiresIn, idempotencyKey = randomUUID() } = options
+  const { externalId, description, returnUrl, metadata, payer, requirePayer, expiresIn } = options
+  const { idempotencyKey = randomUUID() } = options
+  if (requirePayer && payer === undefined) throw new OperatorError('--require-payer needs --payer')
   const body = {
     value,
     ...(externalId !== undefined && { externalId }),
     ...(description !== undefined && { description }),
     ...(returnUrl !== undefined && { returnUrl }),
     ...(metadata !== undefined && { metadata }),
+    ...(payer !== undefined && {
+      payer: { taxId: payer, policy: requirePayer ? ('require' as const) : ('verify' as const) },
+    }),
     ...(expiresIn !== undefined && { expiresIn }),
   }
   const { charge } = await api.call('createDeposit', { body }, { idempotencyKey })

@@ -6,7 +6,8 @@ import { OperatorError } from '../base/operator-error.ts'
 import type { Config, Remote } from '../config/config.ts'
 import type { Context } from '../domain/context.ts'
 import { findPublicCharge } from '../domain/deposits/charge-reads.ts'
-import { addCommand, id, positive } from './arguments.ts'
+import { readPayerNumber } from '../domain/deposits/payer-numbers.ts'
+import { addCommand, id, positive, taxId } from './arguments.ts'
 import { withContext, type Terminal } from './terminal.ts'
 
 const PAY_TIMEOUT_MS = 10_000
@@ -17,10 +18,11 @@ export function payCommand(program: Command, terminal: Terminal): void {
     .argument('<paymentLinkId>', 'payment link id of the charge', id)
     .option('--amount <cents>', 'amount in cents (default: that of the charge)', positive)
     .option('--times <n>', 'how often to pay (default: once)', positive)
+    .option('--payer <taxId>', 'CPF or CNPJ of the person who pays (default: the one that the charge names)', taxId)
     .action((paymentLinkId, options) => payCharge(terminal, paymentLinkId, options))
 }
 
-type PayOptions = { amount?: number; times?: number }
+type PayOptions = { amount?: number; times?: number; payer?: string }
 type Answer = { error?: string; pix?: { amountCents: number; endToEndId: string }[] }
 
 async function payCharge(terminal: Terminal, paymentLinkId: string, options: PayOptions): Promise<void> {
@@ -30,7 +32,8 @@ async function payCharge(terminal: Terminal, paymentLinkId: string, options: Pay
   await withSandbox(terminal.loadConfig(), terminal, async (ctx, bank) => {
     const charge = await findPublicCharge(ctx, paymentLinkId)
     if (!charge) throw new Fault('not_found', `Charge not found: ${paymentLinkId}`)
-    const body = { txid: charge.id, amountCents, times }
+    const payer = options.payer ?? (await readPayerNumber(ctx, charge.id))?.number
+    const body = { txid: charge.id, amountCents, times, payer }
     const { status, text } = await postToBank(`${bank.url}/pay`, body, PAY_TIMEOUT_MS)
     const { error, pix } = JSON.parse(text) as Answer
     if (status >= 300 || !pix) throw new Fault('provider_refused', `The bank refused: ${error ?? `status ${status}`}`)
@@ -40,8 +43,10 @@ async function payCharge(terminal: Terminal, paymentLinkId: string, options: Pay
 
 /** Presses the button of the payment page of a sandbox, which is no part of the API. */
 async function payAt({ url }: Remote, terminal: Terminal, paymentLinkId: string, options: PayOptions) {
-  if (options.amount !== undefined || options.times !== undefined)
-    throw new OperatorError('--amount and --times need the sandbox bank itself: unset GUICHE_URL where it runs')
+  if (Object.keys(options).length > 0)
+    throw new OperatorError(
+      '--amount, --times and --payer need the sandbox bank itself: unset GUICHE_URL where it runs',
+    )
   const to = `${url}/payment-link/${encodeURIComponent(paymentLinkId)}/sandbox-payment`
   const init: RequestInit = { method: 'POST', redirect: 'manual', signal: AbortSignal.timeout(PAY_TIMEOUT_MS) }
   const response = await fetch(to, init).catch((cause: Error) => {

@@ -159,6 +159,14 @@ export const ERROR_TEXTS = {
     `Uma conta pode ter no máximo ${maxCodes} códigos abertos. Encerre um antes.`,
     `An account can have at most ${maxCodes} open codes. Close one first.`,
   ],
+  payer_unconfirmable: [
+    'Nenhum provedor de pagamento deste serviço confirma quem pagou. Deixe o CPF ou CNPJ em branco, ou não o exija.',
+    'No payment provider of this service can confirm who paid. Leave the CPF or CNPJ empty, or do not require it.',
+  ],
+  payer_mismatched: [
+    'Outra pessoa pagou, e a cobrança só aceita quem ela indica. Resolva de outra forma.',
+    'Another person paid, and the charge accepts only the one it names. Resolve it in another way.',
+  ],
   codes_not_offered: [
     'O provedor de pagamento deste serviço não oferece códigos permanentes.',
     'The payment provider of this service has no lasting codes.',

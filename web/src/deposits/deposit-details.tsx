@@ -45,6 +45,13 @@ const useOwnTexts = translations({
   externalId: ['Sua referência', 'Your reference'],
   metadata: ['Dados próprios', 'Your own data'],
   code: ['Código', 'Code'],
+  payer: ['Quem deve pagar', 'Who is to pay'],
+  onlyPayer: ['só esta pessoa', 'this person only'],
+  payerMatch: {
+    matched: ['foi quem pagou', 'is who paid'],
+    mismatched: ['outra pessoa pagou', 'another person paid'],
+    unknown: ['a confirmar quem pagou', 'payer not confirmed yet'],
+  },
   endToEndId: ['ID da transação Pix (E2E)', 'Pix transaction ID (E2E)'],
   created: ['Criado', 'Created'],
   expires: ['Expira', 'Expires'],
@@ -122,11 +129,14 @@ export function Amounts({ deposit, refunds }: { deposit: Deposit; refunds: reado
   )
 }
 
+const PAYER_TONES = { matched: 'good', mismatched: 'bad', unknown: 'wait' } as const
+
 export function DepositDetails({ history }: { history: Pick<DepositHistory, 'deposit' | 'timeline'> }) {
   const t = useTexts()
   const { deposit, timeline } = history
   const timing = timeline.find((entry) => entry.kind === 'paid')?.timing
   const { description, status, paidAt, externalId, metadata, endToEndId, paymentLinkUrl, returnUrl, code } = deposit
+  const { payer, payerMatch } = deposit
   const data = Object.entries(metadata ?? {})
   const copyable = (name: string, text: string | null) => ({
     name,
@@ -148,6 +158,15 @@ export function DepositDetails({ history }: { history: Pick<DepositHistory, 'dep
             value: paidAt && (
               <>
                 <DateTime at={paidAt} /> {timing && timing !== 'in_time' && <Badge tone="wait">{t.late[timing]}</Badge>}
+              </>
+            ),
+          },
+          {
+            name: t.payer,
+            value: payer && (
+              <>
+                {payer.taxId} {payer.policy === 'require' && <Badge>{t.onlyPayer}</Badge>}{' '}
+                {payerMatch && <Badge tone={PAYER_TONES[payerMatch]}>{t.payerMatch[payerMatch]}</Badge>}
               </>
             ),
           },

@@ -45,8 +45,13 @@ const useOwnTexts = translations({
       `Recebidos ${money} e já devolvidos pelo provedor`,
       `Received ${money}, already refunded by the provider`,
     ],
+    payer_unconfirmed: (money: string) => [
+      `Recebidos ${money}: falta confirmar quem pagou`,
+      `Received ${money}: the payer has to be confirmed`,
+    ],
   },
   heldMore: ['Em análise até a equipe do guiche decidir.', 'Under review until the guiche team decides.'],
+  heldPayerMore: ['O provedor é consultado sobre quem pagou.', 'The provider is asked who paid.'],
   released: {
     credit: (money: string) => [
       `A equipe do guiche creditou ${money} no seu saldo`,
@@ -207,7 +212,11 @@ function useLines(entries: Props['entries'], deliveryPath: Props['deliveryPath']
           icon: icons.WarningIcon,
           tone: 'wait',
           text: t.held[entry.why](money(entry.value)),
-          more: [t.heldMore, ' ', <Code key="endToEndId">{entry.endToEndId}</Code>],
+          more: [
+            entry.why === 'payer_unconfirmed' ? t.heldPayerMore : t.heldMore,
+            ' ',
+            <Code key="endToEndId">{entry.endToEndId}</Code>,
+          ],
         }
       case 'payment_released': {
         const way = entry.how === 'credit' && !entry.isOwn ? 'creditElsewhere' : entry.how

@@ -17,6 +17,7 @@ export const useLabels = translations({
     undone_refund: ['Devolução revertida', 'Reversed refund'],
     code_closed: ['Código encerrado', 'Closed code'],
     code_limits: ['Fora dos limites do código', 'Outside the limits of its code'],
+    payer_unconfirmed: ['Pagador a confirmar', 'Payer to be confirmed'],
   },
   kindText: {
     wrong_amount: [
@@ -52,6 +53,10 @@ export const useLabels = translations({
     code_limits: [
       'O valor está fora dos limites do código ou da conta, ou não passa da tarifa.',
       'The amount is outside the limits of the code or of the account, or not above the fee.',
+    ],
+    payer_unconfirmed: [
+      'A cobrança só aceita uma pessoa. O guiche pergunta ao provedor quem pagou e resolve por si; decida só se ele não responder.',
+      'The charge accepts one person only. guiche asks the provider who paid and resolves it by itself; decide only if the provider cannot say.',
     ],
   },
   state: {

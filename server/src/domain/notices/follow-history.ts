@@ -72,8 +72,9 @@ async function readNews(tx: Tx, from: number, until: number): Promise<NewNotice[
   const signIns = await tx.rows<Omit<NewNotice, 'kind' | 'what'>>(READ_SIGN_INS, [from, until])
   return [
     ...events.flatMap(({ kind, accountId, createdAt: happenedAt, ...source }) =>
-      TELLS.filter(({ by }) => by === kind).map(({ notice, what, isForOperators }): NewNotice => {
-        return { ...source, kind: notice, what, accountId: isForOperators ? null : accountId, happenedAt }
+      TELLS.filter(({ by }) => by === kind).flatMap(({ notice, what, isForOperators }): NewNotice[] => {
+        if (what === 'began' && noticeFacts(notice).isQuiet?.(source.data)) return []
+        return [{ ...source, kind: notice, what, accountId: isForOperators ? null : accountId, happenedAt }]
       }),
     ),
     ...signIns.map((signIn): NewNotice => ({ ...signIn, kind: 'new_sign_in', what: 'news' })),

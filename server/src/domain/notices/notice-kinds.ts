@@ -25,6 +25,8 @@ type NoticeKindFacts = {
   /** The events that tell of it. Without any, watch-states.ts finds it. */
   begins?: EventKind
   ends?: EventKind
+  /** Of an event that begins it: nobody is told. */
+  isQuiet?: (data: NoticeData) => boolean
   began: Say
   ended?: Say
   path: (data: NoticeData) => string
@@ -36,6 +38,8 @@ export const NOTICE_KINDS = {
     name: { 'pt-BR': 'Pagamentos em análise', en: 'Payments under review' },
     begins: 'DEPOSIT_HELD',
     ends: 'DEPOSIT_RELEASED',
+    // It ends by itself, nearly always within a second.
+    isQuiet: (data) => data.reason === 'payer_unconfirmed',
     began: (data, language) =>
       language === 'en'
         ? `${reais(data.receivedValue)} arrived for the deposit ${nameOf(data)}, ${HELD.en[text(data.reason)] ?? 'which it does not fit'}. It is under review until it is decided what becomes of the money.`

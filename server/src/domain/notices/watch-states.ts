@@ -50,6 +50,9 @@ const openDisputes = (account: string, which: string) => `
   ) as data
   from disputes where status = 'OPEN' and ${which}`
 
+// A bank confirms a payer at once, or is believed after a minute.
+const PAYER_CONFIRMED_WITHIN = `interval '15 minutes'`
+
 /** In SQL, what is wrong now. $1: now. `data.stage`: another one is told again. */
 const STATES = {
   webhook_failing: () => `
@@ -71,7 +74,8 @@ const STATES = {
     select null as "accountId", x.id::text as subject,
       json_build_object('exceptionId', x.id, 'kind', x.kind, 'amountCents', p.amount_cents) as data
     from exceptions x left join payments p on p.id = x.payment_id
-    where x.resolved_at is null and x.resolution is null and x.opened_at <= $1
+    where x.resolved_at is null and x.resolution is null
+      and x.opened_at <= $1::timestamptz - case when x.kind = 'payer_unconfirmed' then ${PAYER_CONFIRMED_WITHIN} else '0' end
     order by x.opened_at`,
   dispute_open: () => openDisputes('account_id', 'account_id is not null'),
   dispute_waits: () => openDisputes('null::uuid', 'true'),

@@ -7,7 +7,7 @@ import { LANGUAGES, readerOf } from '../server/language.ts'
 import { cents, errorResponse, paymentLinkParams, response, time, type Api } from '../server/schemas.ts'
 import { momentText, moneyText } from './format.ts'
 import { payeeName } from './brand.ts'
-import { heldAdvice, shownCents, viewOf, type View } from './page.ts'
+import { heldAdvice, payerAdvice, shownCents, stateAdvice, viewOf, type View } from './page.ts'
 import { keptModules } from './qr-image.ts'
 import { PAGE_STATES } from './texts.ts'
 
@@ -120,14 +120,15 @@ function presentPayment({ charge, held, brand, state, now, isSandbox }: View): z
 }
 
 function presentTexts(view: View): z.input<typeof texts> {
-  const { charge, held, state, now, isSandbox, reader, texts: words } = view
+  const { charge, state, now, isSandbox, reader, texts: words } = view
   const { footer: name, payTo, timeLeft, qrLabel, codeLabel, copy, copied, notCopied } = words
   const at = (label: string, moment: Date, today?: Date) =>
     `${label} ${momentText(reader.locale, moment, today)} (${words.zone})`
-  // "You can close this page" is not for a page of a shop, and would be wrong while more money waits for a decision.
-  const advice = state === 'COMPLETED' || held.heldCents > 0 ? null : words.states[state].advice
+  // "You can close this page" is not for a page of a shop.
+  const advice = state === 'COMPLETED' ? null : stateAdvice(view)
   const notes = [
     state === 'PENDING' && at(words.payUntil, charge.expiresAt, now),
+    payerAdvice(view),
     advice,
     heldAdvice(view),
     charge.paidAt && at(words.paidAt, charge.paidAt),

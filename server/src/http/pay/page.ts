@@ -5,6 +5,7 @@ import { paidCents, findPublicCharge, type Charge } from '../../domain/deposits/
 import type { Context } from '../../domain/context.ts'
 import { NO_BRAND, readBrand, type Brand } from '../../domain/accounts/brands.ts'
 import { returnLink } from '../../domain/accounts/return-urls.ts'
+import { payerLabel, policyOf } from '../../domain/core/payers.ts'
 import { NOTHING_HELD, readHeld, type HeldMoney } from '../../domain/deposits/held-payments.ts'
 import { paymentLinkParams, type Api } from '../server/schemas.ts'
 import { html, type Html } from '../../base/html.ts'
@@ -150,9 +151,9 @@ function stateBanner({ charge, state, now, texts, reader }: View): Html {
 function summary(view: View): Html {
   const { charge, state, texts, reader } = view
   const amount = moneyText(reader.locale, shownCents(view))
-  // "All done" would be wrong while more money waits for a decision.
-  const advice = view.held.heldCents > 0 ? null : texts.states[state].advice
+  const advice = stateAdvice(view)
   const heldText = heldAdvice(view)
+  const payerText = payerAdvice(view)
   const facts: [string, Html | string][] = [
     ...(charge.paidAt ? [[texts.paidAt, timeText(charge.paidAt, texts, reader)] as [string, Html]] : []),
     ...(state === 'EXPIRED' ? [[texts.expiredAt, timeText(charge.expiresAt, texts, reader)] as [string, Html]] : []),
@@ -163,7 +164,8 @@ function summary(view: View): Html {
   return html`${payee({ ...view, showsReceiver: state === 'PENDING' })}
     <p class="amount${amount.length > LONG_AMOUNT && ' long'}">${amount}</p>
     ${charge.description && html`<p class="about"><bdi>${charge.description}</bdi></p>`}
-    ${advice && html`<p class="note">${advice}</p>`} ${heldText && html`<p class="note held">${heldText}</p>`}
+    ${payerText && html`<p class="note">${payerText}</p>`} ${advice && html`<p class="note">${advice}</p>`}
+    ${heldText && html`<p class="note held">${heldText}</p>`}
     ${
       facts.length > 0 &&
       html`<dl class="facts">
@@ -211,6 +213,23 @@ export function shownCents({ charge, held, state }: Pick<View, 'charge' | 'held'
   return state === 'KEPT' ? held.keptCents : paidCents(charge)
 }
 
+/** "All done" would be wrong while more money waits for a decision. */
+export function stateAdvice({ charge, held, state, texts }: View): string | null {
+  if (held.heldCents > 0) return null
+  // Nobody canceled it but guiche, because its code was used by another person.
+  const isOfOther = state === 'CANCELED' && requiredPayer(charge) !== null && charge.payerMatch === 'mismatched'
+  return texts.states[isOfOther ? 'EXPIRED' : state].advice
+}
+
+function requiredPayer({ payer }: Charge): string | null {
+  return payer !== null && policyOf({ payer }) === 'require' ? payerLabel(payer) : null
+}
+
+export function payerAdvice({ charge, state, texts }: View): string | undefined {
+  const payer = state === 'PENDING' ? requiredPayer(charge) : null
+  return payer === null ? undefined : texts.payer.only(payer)
+}
+
 /** About money that did not complete the charge. Of several kinds, the one that matters most to the payer. */
 export function heldAdvice({ charge, held, texts, reader }: View): string | undefined {
   const kind = (['held', 'kept', 'returned'] as const).find((name) => held[`${name}Cents`] > 0)
@@ -218,6 +237,11 @@ export function heldAdvice({ charge, held, texts, reader }: View): string | unde
   const receivedCents = held[`${kind}Cents`]
   const received = moneyText(reader.locale, receivedCents)
   if (charge.status === 'COMPLETED') return texts.besides[kind](received)
+  const payer = requiredPayer(charge)
+  if (payer !== null && kind !== 'kept') {
+    if (charge.payerMatch === 'unknown' && kind === 'held') return texts.payer.checking(received)
+    if (charge.payerMatch === 'mismatched') return texts.payer.other(received, payer, kind === 'returned')
+  }
   if (kind === 'returned') return texts.returned(received, receivedCents !== charge.valueCents)
   return texts[kind](received, moneyText(reader.locale, charge.valueCents))
 }

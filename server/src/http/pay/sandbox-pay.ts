@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import { request as exchange } from 'undici'
 import { Fault } from '../../base/fault.ts'
 import { findPublicCharge, type Charge } from '../../domain/deposits/charge-reads.ts'
+import { readPayerNumber } from '../../domain/deposits/payer-numbers.ts'
 import type { Context } from '../../domain/context.ts'
 import { readBytes } from '../server/body.ts'
 import { chosenLanguage } from '../server/language.ts'
@@ -24,7 +25,9 @@ export function sandboxPaymentRoutes(app: Api, ctx: Context): void {
     if (isFromElsewhere(request)) throw new Fault('bad_request', 'Use the button on the payment page')
     const charge = await findPublicCharge(ctx, request.params.paymentLinkId)
     if (!charge || !isSandboxCharge(ctx, charge)) throw new Fault('not_found', 'Charge not found')
-    if (charge.status === 'PENDING') await payAtBank(bankUrl, charge.id)
+    // Who presses the button is the right person.
+    if (charge.status === 'PENDING')
+      await payAtBank(bankUrl, { txid: charge.id, payer: (await readPayerNumber(ctx, charge.id))?.number })
     const lang = chosenLanguage(request.query)
     // Relative, in case a proxy serves the service under a path.
     return reply.redirect(`../${charge.paymentLinkId}${lang ? `?lang=${lang}` : ''}`, 303)
@@ -40,12 +43,12 @@ function isFromElsewhere(request: FastifyRequest): boolean {
 }
 
 /** Ignores refusals: the page then shows that the charge was paid, has expired or was canceled meanwhile. */
-async function payAtBank(bankUrl: string, txid: string): Promise<void> {
+async function payAtBank(bankUrl: string, order: { txid: string; payer?: string | undefined }): Promise<void> {
   try {
     const { statusCode, body } = await exchange(`${bankUrl}/pay`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ txid }),
+      body: JSON.stringify(order),
       headersTimeout: PAY_TIMEOUT_MS,
       bodyTimeout: PAY_TIMEOUT_MS,
     })

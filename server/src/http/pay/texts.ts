@@ -72,6 +72,12 @@ export type Texts = {
   kept: (received: string, charged: string) => string
   returned: (received: string, isOtherAmount: boolean) => string
   besides: Record<'held' | 'kept' | 'returned', (more: string) => string>
+  /** Of a charge that requires its payer. */
+  payer: {
+    only: (payer: string) => string
+    checking: (received: string) => string
+    other: (received: string, payer: string, isReturned: boolean) => string
+  }
   zone: string
   sandbox: string
   sandboxPay: { about: string; button: string }
@@ -169,6 +175,12 @@ export const TEXTS: Record<Language, Texts> = {
         `Além deste pagamento, recebemos mais ${more}. Em caso de dúvida, fale com quem enviou este link.`,
       returned: (more) => `Devolvemos ${more}, recebidos além deste pagamento.`,
     },
+    payer: {
+      only: (payer) => `Só pode pagar o titular do ${payer}. O dinheiro de outra pessoa é devolvido.`,
+      checking: (received) => `Recebemos ${received} e estamos confirmando quem pagou. Não pague de novo.`,
+      other: (received, payer, isReturned) =>
+        `O pagamento de ${received} não veio do titular do ${payer}${isReturned ? ', e foi devolvido a quem pagou.' : ', e volta para quem pagou. Não pague de novo.'}`,
+    },
     zone: 'Brasília',
     sandbox: 'Ambiente de testes: sem dinheiro real',
     sandboxPay: {
@@ -258,6 +270,12 @@ export const TEXTS: Record<Language, Texts> = {
         `Besides this payment, we received another ${more}. If you have a question, ask the sender of this link.`,
       returned: (more) => `We returned ${more}, which we received besides this payment.`,
     },
+    payer: {
+      only: (payer) => `Only the holder of ${payer} can pay. Money of anybody else is returned.`,
+      checking: (received) => `We received ${received} and are confirming who paid. Do not pay again.`,
+      other: (received, payer, isReturned) =>
+        `The payment of ${received} did not come from the holder of ${payer}${isReturned ? ', and was returned to the payer.' : ', and goes back to the payer. Do not pay again.'}`,
+    },
     zone: 'Brasília',
     sandbox: 'Sandbox: no real money',
     sandboxPay: {
@@ -346,6 +364,12 @@ export const TEXTS: Record<Language, Texts> = {
       kept: (more) =>
         `Además de este pago recibimos otros ${more}. Si tiene dudas, hable con quien le envió este enlace.`,
       returned: (more) => `Devolvimos ${more}, que recibimos además de este pago.`,
+    },
+    payer: {
+      only: (payer) => `Solo puede pagar el titular del ${payer}. El dinero de otra persona se devuelve.`,
+      checking: (received) => `Recibimos ${received} y estamos confirmando quién pagó. No pague de nuevo.`,
+      other: (received, payer, isReturned) =>
+        `El pago de ${received} no vino del titular del ${payer}${isReturned ? ', y fue devuelto a quien pagó.' : ', y vuelve a quien pagó. No pague de nuevo.'}`,
     },
     zone: 'Brasilia',
     sandbox: 'Entorno de pruebas: sin dinero real',

@@ -67,6 +67,10 @@ const useTexts = translations({
     `Recebemos mais ${money} para este depósito, que já estava pago`,
     `We received another ${money} for this deposit, which was already paid`,
   ],
+  heldOfPayer: [
+    'O provedor é consultado sobre quem pagou. Só o dinheiro da pessoa indicada é creditado; o de outra volta por si.',
+    'The provider is asked who paid. Only money of the person you named is credited; that of another goes back by itself.',
+  ],
   heldOfOrder: (money: string) => [
     `Recebemos ${money} para este depósito, mas outro depósito já pagou o pedido`,
     `We received ${money} for this deposit, but another deposit already paid its order`,
@@ -246,11 +250,12 @@ function HeldNotice({ history: { deposit, timeline } }: { history: DepositHistor
   const { money } = useFormat()
   const isPaid = status === 'COMPLETED'
   const isOfPaidOrder = timeline.some((entry) => entry.kind === 'payment_held' && entry.why === 'second_payment')
+  const isOfPayer = !isPaid && deposit.payer?.policy === 'require' && deposit.payerMatch !== null
   const title = isPaid ? t.heldBesides : isOfPaidOrder ? t.heldOfOrder : t.held
   if (heldValue > 0)
     return (
       <Notice tone="wait" title={title(money(heldValue))}>
-        {isPaid || isOfPaidOrder ? t.heldBesidesText : t.heldText(money(value))}
+        {isOfPayer ? t.heldOfPayer : isPaid || isOfPaidOrder ? t.heldBesidesText : t.heldText(money(value))}
       </Notice>
     )
   if (keptValue === 0 || isPaid) return null

@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import { newIdempotencyKey, post } from '../../base/api.ts'
+import { ApiError, newIdempotencyKey, post } from '../../base/api.ts'
 import { useFormat } from '../../base/format.ts'
 import { translations } from '../../base/language.ts'
 import { parseMoney } from '../../base/money.ts'
@@ -7,7 +7,7 @@ import { refresh } from '../../base/queries.ts'
 import type { NewCharge, Shop } from '../../contract/types.ts'
 import { Button, ButtonLink } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/form/dialog.tsx'
-import { Input, Select, useCheck, useFields } from '../../ui/form/form.tsx'
+import { Checkbox, Input, Select, useCheck, useFields } from '../../ui/form/form.tsx'
 import { FormDialog } from '../../ui/form/form-dialog.tsx'
 import { useShop } from '../shop/shop.ts'
 import { useDepositErrorText } from './deposit-errors.ts'
@@ -28,6 +28,17 @@ const useTexts = translations({
   descriptionHint: ['O pagador vê este texto.', 'Shown to the payer.'],
   externalId: ['Sua referência', 'Your reference'],
   externalIdHint: ['Por exemplo, o número do pedido no seu sistema.', 'For example, the order number in your system.'],
+  payer: ['CPF ou CNPJ de quem vai pagar', 'CPF or CNPJ of the payer'],
+  payerHint: [
+    'Depois do pagamento, o guiche diz se foi essa pessoa que pagou.',
+    'After the payment, guiche says whether this person paid.',
+  ],
+  payerWrong: [
+    'Confira o CPF ou CNPJ: os dígitos verificadores não batem.',
+    'Check the CPF or CNPJ: its check digits do not match.',
+  ],
+  onlyPayer: ['Aceitar só desta pessoa', 'Accept from this person only'],
+  onlyPayerHint: ['O dinheiro de outra pessoa volta para quem pagou.', 'Money of anybody else goes back to the payer.'],
   expiry: ['Validade', 'Expires after'],
   byDefault: (duration: string) => [`Padrão (${duration})`, `Default (${duration})`],
   create: ['Criar depósito', 'Create deposit'],
@@ -80,14 +91,23 @@ function NewDepositForm({ onClose, onMade, shop }: FormProps) {
     value: '',
     description: shop?.defaultDescription ?? '',
     externalId: '',
+    payer: '',
     // The operator may have lowered the limit since.
     expiresIn: expiries.some(({ value }) => value === byShop) ? byShop : '',
   }
   const { typed, field } = useFields(empty, () => setKey(newIdempotencyKey()))
+  const [isRequired, setRequired] = useState(false)
+  // What is asked for is another request with it.
+  const changeRequired = (isChecked: boolean) => {
+    setRequired(isChecked)
+    setKey(newIdempotencyKey())
+  }
   const cents = parseMoney(typed.value) ?? 0
   const { isWrong, onCheck } = useCheck(cents > 0)
   const create = async () => {
-    const { charge } = await post<{ charge: NewCharge }>('/deposit', bodyOf(typed, cents), { idempotencyKey })
+    const { charge } = await post<{ charge: NewCharge }>('/deposit', bodyOf({ ...typed, isRequired }, cents), {
+      idempotencyKey,
+    })
     void refresh(['list', '/deposits'], ['overview'])
     onMade(charge)
   }
@@ -99,7 +119,9 @@ function NewDepositForm({ onClose, onMade, shop }: FormProps) {
       onCheck={onCheck}
       onSend={create}
       onClose={onClose}
-      errorText={errorText}
+      errorText={(error) =>
+        error instanceof ApiError && error.details.field === 'payer' ? t.payerWrong : errorText(error)
+      }
       hidesOldError
     >
       <Input
@@ -114,16 +136,23 @@ function NewDepositForm({ onClose, onMade, shop }: FormProps) {
       <Input {...field('description')} label={t.description} isOptional maxLength={140} hint={t.descriptionHint} />
       <Input {...field('externalId')} label={t.externalId} isOptional maxLength={64} hint={t.externalIdHint} />
       <Select {...field('expiresIn')} label={t.expiry} choices={expiries} />
+      <Input {...field('payer')} label={t.payer} isOptional maxLength={20} hint={t.payerHint} />
+      {typed.payer.trim() !== '' && (
+        <Checkbox value={isRequired} onChange={changeRequired} label={t.onlyPayer} hint={t.onlyPayerHint} />
+      )}
     </FormDialog>
   )
 }
 
-function bodyOf(typed: Record<'description' | 'externalId' | 'expiresIn', string>, value: number): object {
-  const [description, externalId] = [typed.description.trim(), typed.externalId.trim()]
+type Typed = Record<'description' | 'externalId' | 'expiresIn' | 'payer', string> & { isRequired: boolean }
+
+function bodyOf(typed: Typed, value: number): object {
+  const [description, externalId, taxId] = [typed.description.trim(), typed.externalId.trim(), typed.payer.trim()]
   return {
     value,
     ...(description && { description }),
     ...(externalId && { externalId }),
+    ...(taxId && { payer: { taxId, policy: typed.isRequired ? 'require' : 'verify' } }),
     ...(typed.expiresIn && { expiresIn: Number(typed.expiresIn) }),
   }
 }

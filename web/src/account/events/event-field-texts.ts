@@ -19,6 +19,7 @@ const TEXTS: Record<Field, Pair> = {
   fee: ['A tarifa, em centavos.', 'The fee, in cents.'],
   creditedValue: ['Quanto entrou no seu saldo, em centavos.', 'What was credited to your balance, in cents.'],
   code: ['O código pelo qual foi pago, se foi por um.', 'The code that it was paid by, if it was paid by one.'],
+  payerMatch: ['Se quem pagou é a pessoa indicada.', 'Whether the person that was named paid.'],
   status: ['A situação depois do evento.', 'The status after the event.'],
   paidLate: [
     'Se foi pago depois de expirar ou ser cancelado.',

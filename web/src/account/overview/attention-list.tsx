@@ -21,6 +21,7 @@ const useTexts = translations({
       'O depósito ou o pedido já estava pago. A equipe do guiche decide.',
       'The deposit or its order was already paid. The guiche team decides.',
     ],
+    payer_unconfirmed: ['O provedor é consultado sobre quem pagou.', 'The provider is asked who paid.'],
     other: ['A equipe do guiche decide.', 'The guiche team decides.'],
   },
   see: ['Ver', 'View'],
@@ -84,7 +85,7 @@ function Item({ attention: { kind, subjectId, name, at, value } }: { attention: 
   const { money } = useFormat()
   const { to, tone, icon: Icon } = KINDS[kind]
   const isHeld = kind === 'payment_held'
-  const held = name === 'wrong_amount' || name === 'second_payment' ? name : 'other'
+  const held = name === 'wrong_amount' || name === 'second_payment' || name === 'payer_unconfirmed' ? name : 'other'
   const more: Record<Kind, ReactNode> = {
     payment_held: (
       <>

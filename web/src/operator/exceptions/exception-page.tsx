@@ -23,6 +23,12 @@ const useTexts = translations({
   occurredAt: ['Pago em', 'Paid'],
   openedAt: ['Aberta em', 'Opened'],
   endToEndId: ['EndToEndId', 'EndToEndId'],
+  payer: ['Pagador', 'Payer'],
+  payerMatch: {
+    matched: ['É quem a cobrança indica', 'Is the one the charge names'],
+    mismatched: ['É outra pessoa', 'Is another person'],
+    unknown: ['O provedor ainda não confirmou', 'Not confirmed by the provider yet'],
+  },
   txid: ['txid', 'txid'],
   noTxid: ['sem txid', 'no txid'],
   charge: ['Cobrança', 'Charge'],
@@ -219,6 +225,7 @@ function Payment({ exception }: { exception: Exception }) {
           },
           { name: t.provider, value: exception.provider },
           { name: t.endToEndId, value: exception.endToEndId && <Copyable text={exception.endToEndId} /> },
+          { name: t.payer, value: exception.payerMatch && t.payerMatch[exception.payerMatch] },
           {
             name: t.txid,
             value: exception.txid === null ? t.noTxid : <Copyable text={exception.txid} />,
