@@ -47,7 +47,8 @@ alter table exceptions add constraint exceptions_resolution check (
   end
 ) not valid;
 
--- Whatever the code does: such a charge completes only by a payment whose payer was confirmed, or that a person accepted.
+-- Whatever the code does: such a charge completes only by a payment whose payer was confirmed, or that a person
+-- accepted.
 create function refuse_unconfirmed_payer() returns trigger language plpgsql as $$
 begin
   if exists (

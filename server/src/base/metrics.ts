@@ -73,11 +73,6 @@ function makeCounted({ counter, timing }: Makers) {
     ),
     signIns: counter('guiche_sign_ins_total', 'Tries to sign in, second steps and sign-outs.', 'outcome'),
     exceptionsOpened: counter('guiche_exceptions_opened_total', 'Exceptions that were opened.', 'kind'),
-    payersChecked: counter(
-      'guiche_payers_checked_total',
-      'Payments whose payer a provider confirmed or denied.',
-      'answer',
-    ),
     providerSeconds: timing(
       'guiche_provider_call_duration_seconds',
       'Calls to providers, each attempt by itself; withheld by breaker or budget: not sent.',

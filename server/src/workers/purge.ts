@@ -17,9 +17,9 @@ const IDLE_MS = 10 * 60_000
 type Step = { name: string; run: (ctx: Context) => Promise<unknown> }
 
 /**
- * Deletes idempotency keys, numbers of payers, dead processes and unused limits after a day, charges that no provider made after 90 days,
- * notices after half a year, expired sessions, and by the retention settings webhook attempts, requests and records of
- * sign-ins.
+ * Deletes idempotency keys, numbers of payers, dead processes and unused limits after a day, charges that no provider
+ * made after 90 days, notices after half a year, expired sessions, and by the retention settings webhook attempts,
+ * requests and records of sign-ins.
  * It also seals what the release before wrote.
  */
 const STEPS: Step[] = [

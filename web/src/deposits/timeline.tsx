@@ -50,8 +50,10 @@ const useOwnTexts = translations({
       `Received ${money}: the payer has to be confirmed`,
     ],
   },
-  heldMore: ['Em análise até a equipe do guiche decidir.', 'Under review until the guiche team decides.'],
-  heldPayerMore: ['O provedor é consultado sobre quem pagou.', 'The provider is asked who paid.'],
+  heldMore: {
+    other: ['Em análise até a equipe do guiche decidir.', 'Under review until the guiche team decides.'],
+    payer: ['O provedor é consultado sobre quem pagou.', 'The provider is asked who paid.'],
+  },
   released: {
     credit: (money: string) => [
       `A equipe do guiche creditou ${money} no seu saldo`,
@@ -102,7 +104,10 @@ const useOperatorTexts = translations({
     after_cancel: (money: string) => [`Paga depois de cancelada: ${money}`, `Paid after it was canceled: ${money}`],
   },
   credited: (money: string) => [`${money} creditados ao saldo da conta`, `${money} credited to the account’s balance`],
-  heldMore: ['Na conta transitória até um operador decidir.', 'In suspense until an operator decides.'],
+  heldMore: {
+    other: ['Na conta transitória até um operador decidir.', 'In suspense until an operator decides.'],
+    payer: ['Na conta transitória até o provedor dizer quem pagou.', 'In suspense until the provider says who paid.'],
+  },
   released: {
     credit: (money: string) => [`${money} creditados ao saldo da conta`, `${money} credited to the account’s balance`],
     creditElsewhere: (money: string) => [`${money} creditados a outra conta`, `${money} credited to another account`],
@@ -187,6 +192,7 @@ function useLines(entries: Props['entries'], deliveryPath: Props['deliveryPath']
   const natureText = useNatureText()
   const attempts = entries.filter((entry) => entry.kind === 'webhook_attempt')
   const sent = new Set(attempts.map(({ eventId }) => eventId))
+  const whyHeld = ({ why }: HeldEntry) => t.heldMore[why === 'payer_unconfirmed' ? 'payer' : 'other']
   return (entry) => {
     switch (entry.kind) {
       case 'created':
@@ -212,11 +218,7 @@ function useLines(entries: Props['entries'], deliveryPath: Props['deliveryPath']
           icon: icons.WarningIcon,
           tone: 'wait',
           text: t.held[entry.why](money(entry.value)),
-          more: [
-            entry.why === 'payer_unconfirmed' ? t.heldPayerMore : t.heldMore,
-            ' ',
-            <Code key="endToEndId">{entry.endToEndId}</Code>,
-          ],
+          more: [whyHeld(entry), ' ', <Code key="endToEndId">{entry.endToEndId}</Code>],
         }
       case 'payment_released': {
         const way = entry.how === 'credit' && !entry.isOwn ? 'creditElsewhere' : entry.how
@@ -267,6 +269,7 @@ function refundLine(entry: RefundEntry, text: string, natureText: ReturnType<typ
   }
 }
 
+type HeldEntry = Extract<TimelineEntry, { kind: 'payment_held' }>
 type Attempt = Extract<TimelineEntry, { kind: 'webhook_attempt' }>
 
 function isSameDelivery(one: Attempt, other: Attempt): boolean {

@@ -41,8 +41,8 @@ export const OWN_FIELDS = {
 
 export type OwnTextName = keyof typeof OWN_FIELDS
 /**
- * `metadata` is the JSON text of an object, with its keys in the caller's order, `payer` that of core/payers.ts. So they
- * are stored as any other text.
+ * `metadata` is the JSON text of an object, with its keys in the caller's order, `payer` that of core/payers.ts. So
+ * they are stored as any other text.
  */
 export type OwnName = OwnTextName | 'metadata' | 'payer'
 export type OwnFields = { [Name in OwnName]?: string | null }

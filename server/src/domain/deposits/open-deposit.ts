@@ -105,13 +105,9 @@ function expiryFault({ settings }: Core, { expiresInSeconds }: DepositRequest): 
 
 /** A deposit that waits for an answer that nobody can give would wait for ever. */
 function payerFault({ providers }: Context, { payer }: DepositRequest): Fault | undefined {
-  if (payer?.policy !== 'require' || providers.some(tellsPayer)) return undefined
+  if (payer?.policy !== 'require' || providers.some(({ checkPayer }) => checkPayer)) return undefined
   const text = 'No payment provider of this service can confirm who paid: leave out payer, or use the policy verify'
   return new Fault('payer_unconfirmable', text)
-}
-
-function tellsPayer({ checkPayer }: Provider): boolean {
-  return checkPayer !== undefined
 }
 
 /** Answers a deposit that was opened before, although terms changed or no provider can be called. */
@@ -239,7 +235,7 @@ function preferredProvider(
   after?: Provider,
 ): Provider | undefined {
   const candidates = after ? ctx.providers.slice(ctx.providers.indexOf(after) + 1) : ctx.providers
-  return candidates.find((provider) => provider.isCallable() && (policy !== 'require' || tellsPayer(provider)))
+  return candidates.find((provider) => provider.isCallable() && (policy !== 'require' || provider.checkPayer))
 }
 
 /** `hasKey`: the request had an idempotency key. `isResumed`: an earlier attempt may have made the charge already. */

@@ -19,9 +19,9 @@ const MAX_TURNS = 5
 
 /**
  * The one live charge of an order, however often it is asked for and by how many: the row of the external id decides
- * who makes it. It is made when there is none, and replaced when the value or the payer changed. The next one is only made after the
- * provider withdrew the one before, or it expired unpaid: nobody can pay both. If this stops between two steps, a
- * repetition finds what was done and continues.
+ * who makes it. It is made when there is none, and replaced when the value or the payer changed. The next one is only
+ * made after the provider withdrew the one before, or it expired unpaid: nobody can pay both. If this stops between two
+ * steps, a repetition finds what was done and continues.
  */
 export async function ensureDeposit(ctx: Context, caller: Caller, request: OrderRequest): Promise<Ensured> {
   for (let turn = 0; turn < MAX_TURNS; turn++) {

@@ -70,7 +70,7 @@ export async function settle(
   }
 }
 
-/** Completes a charge by a decision, or because its payer was confirmed. The caller holds both locks, and resolves the exception. */
+/** Completes a charge by a decision. The caller holds both locks, and resolves the exception. */
 export async function completeFromSuspense(tx: Tx, now: Date, match: Omit<Matched, 'kind'>): Promise<void> {
   await bookPayments(tx, now, [{ kind: 'matched', ...match }])
 }

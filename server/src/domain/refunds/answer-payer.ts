@@ -124,7 +124,6 @@ async function record(ctx: Context, question: Question, answered: Answered): Pro
     return attempt(false)
   })
   if (!recorded) return
-  ctx.metrics.payersChecked.inc({ answer: answered.answer })
   ctx.wakeDeliveries()
   if (recorded.isCompleted) announceMatched(ctx, question.chargeId)
   if (recorded.refund) await runRefund(ctx, { refund: recorded.refund, leasedUntil, attempts: 1 })

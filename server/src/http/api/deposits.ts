@@ -194,7 +194,6 @@ function readPayer(given: unknown): Payer | null | undefined {
 const payerField = z
   .unknown()
   .refine((value) => readPayer(value) !== undefined, { error: PAYER_ERROR })
-  .transform((value) => readPayer(value) ?? null)
   .meta({
     description:
       'The person who is to pay. `taxId` is a CPF or CNPJ, with or without punctuation. `policy` `verify`: the deposit is credited, and `payerMatch` says whether that person paid. `require`: nothing is credited before the provider has confirmed it, and money of anybody else goes back to its payer. Only a keyed hash and the last two digits are kept.',
@@ -207,7 +206,7 @@ const payerField = z
     required: ['taxId'],
     additionalProperties: false,
   })
-  .optional()
+  .optional() as z.ZodOptional<z.ZodType<{ taxId: string; policy?: PayerPolicy } | null>>
 
 /** `value` comes first: zod reports errors in this order, and the caller reads the first one. */
 const depositFields = {
@@ -250,7 +249,7 @@ export function wantedBy({
     expiresInSeconds: expiresIn ?? null,
     ...byOwnText((name) => texts[name] ?? null),
     metadata: metadata ? JSON.stringify(metadata) : null,
-    payer: payer ?? null,
+    payer: readPayer(payer) ?? null,
   }
 }
 

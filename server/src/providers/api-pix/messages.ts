@@ -165,7 +165,7 @@ export function readReceivedPage(json: unknown, expected: { page: number; provid
   }
 }
 
-/** `isWhole`: nothing follows, and nothing is unread. `isFiltered`: the answer repeats the filter, so the provider knows it. */
+/** `isWhole`: nothing follows or is unread. `isFiltered`: the answer repeats the filter, so the provider knows it. */
 export type Listed = { isListed: boolean; isWhole: boolean; isFiltered: boolean }
 
 /** Whether a list holds this Pix. */

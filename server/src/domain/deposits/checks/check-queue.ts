@@ -10,8 +10,8 @@ import type { StoredCharge, StoredStatus } from '../charge-reads.ts'
 import { EXPIRY_GRACE_MS } from '../charge-states.ts'
 
 /**
- * A question to a provider that is due at some time, claimed by this process. The subject is a txid, the endToEndId of a
- * payment, or for a question about its payer that behind the kind.
+ * A question to a provider that is due at some time, claimed by this process. The subject is a txid, the endToEndId of
+ * a payment, or for a question about its payer that behind the kind.
  */
 export type Check = {
   provider: string
