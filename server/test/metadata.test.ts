@@ -83,7 +83,7 @@ test('events about a refund carry the reference and the metadata of the deposit'
   expect(await w.differences()).toEqual([])
 })
 
-test('events of the release before are right without code and metadata, and those with other metadata than their charge are not', async () => {
+test('events of the release before are right without code, payer and metadata, and those with other metadata than their charge are not', async () => {
   const w = await world()
   await undoneRefund(w, await w.account(), { metadata: { cart: '7' } })
   const rewrite = (from: string, to: string) =>
@@ -100,7 +100,7 @@ test('events of the release before are right without code and metadata, and thos
   await rewrite(',"metadata":{"cart":"8"}', '')
   // None is written with only one of them.
   expect(await checks()).toEqual(['deposit_event', 'event_seal'])
-  await rewrite(',"code":null', '')
+  await rewrite(',"code":null,"payerMatch":null', '')
   expect(await checks()).toEqual(['event_seal'])
 })
 

@@ -219,6 +219,7 @@ test('the event holds the bytes that the contract promises', async () => {
       endToEndId: pix[0]!.endToEndId,
       paidAt: occurredAt.toISOString(),
       code: null,
+      payerMatch: null,
       metadata: null,
     },
   })

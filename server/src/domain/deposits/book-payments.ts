@@ -12,6 +12,7 @@ import { dataOf } from '../webhooks/event-fields.ts'
 import { eventBody, sealEvent, TELL, type NewEvent, type StoredEvent } from '../webhooks/events.ts'
 import { hasEnded, isVisible, type LockedCharge } from './charge-reads.ts'
 import { COMPLETE_CHARGES, EXPIRY_GRACE_MS, MAKE_CHARGES, markOrderPaid, reclaimExternalIds } from './charge-states.ts'
+import { enqueuePayerChecks } from './checks/check-queue.ts'
 import { heldEvent, releasedEvent } from './held-events.ts'
 import { requireTaken } from './order-locks.ts'
 import { resolveUnnamed } from '../exceptions/exception-states.ts'
@@ -69,7 +70,6 @@ const COLUMNS: Columns<Row> = {
   description: ['text', ({ settlement: { charge } }) => charge?.made?.description],
   payment_link_id: ['uuid', ({ settlement: { charge } }) => charge?.made && charge.paymentLinkId],
   expires_at: ['timestamptz', ({ settlement: { charge } }) => charge?.made && charge.expiresAt],
-  asks_payer: ['boolean', ({ settlement }) => asksPayer(settlement)],
   held_by: ['uuid', ({ settlement }) => (settlement.kind === 'matched' ? settlement.heldBy : null)],
   exception: ['text', ({ settlement }) => (settlement.kind === 'excepted' ? settlement.exception : null)],
   own_id: ['uuid', ({ ownId }) => ownId],
@@ -136,10 +136,6 @@ const BOOK = prepared(`
   ), opened as (
     insert into exceptions (id, payment_id, kind, opened_at)
     select own_id, payment_id, exception, now from kept where kind = 'excepted'
-  ), asked as (
-    insert into checks (provider, subject, kind, due_at)
-    select provider, 'payer ' || end_to_end_id, 'payer', now from kept where asks_payer
-    on conflict do nothing
   ), telling as (
     select news_id as id, account_id, news_kind as kind, news_subject as subject_id, news_body as body,
       now as created_at, now as due_at, news_seal as seal, 2 * place as place
@@ -229,6 +225,7 @@ function completing(settlements: Settlement[]): LockedCharge[] {
 async function finish(tx: Tx, now: Date, booked: Booked, kept: Settlement[]): Promise<Settlement[]> {
   requireBooked(booked, kept)
   await payDebts(tx, now, booked.owing)
+  await enqueuePayerChecks(tx, now, kept.filter(asksPayer))
   await markOrderPaid(
     tx,
     now,

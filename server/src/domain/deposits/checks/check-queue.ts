@@ -1,7 +1,7 @@
 import type { SpanContext } from '@opentelemetry/api'
 import { randomUUID } from 'node:crypto'
 import { hexIdOf } from '../../../base/ids.ts'
-import { unnestOf, valuesOf, type Columns } from '../../../db/insert-rows.ts'
+import { columnsOf, unnestOf, valuesOf, type Columns } from '../../../db/insert-rows.ts'
 import { prepared } from '../../../db/prepared.ts'
 import { query, type Tx } from '../../../db/tx.ts'
 import type { Core } from '../../core/core.ts'
@@ -227,6 +227,22 @@ export async function enqueueWithdrawal(
     `insert into checks (provider, subject, kind, due_at) values ($1, $2, 'withdrawal', $3)
      on conflict (provider, subject) do update set kind = 'withdrawal', due_at = $3, claim = null, attempts = 0`,
     [charge.provider, charge.id, dueAt],
+  )
+}
+
+/** Asks who made these payments. */
+export async function enqueuePayerChecks(
+  tx: Tx,
+  now: Date,
+  settlements: { payment: { provider: string; endToEndId: string } }[],
+): Promise<void> {
+  if (settlements.length === 0) return
+  const payments = settlements.map(({ payment }) => payment)
+  await tx.run(
+    `insert into checks (provider, subject, kind, due_at)
+     select provider, 'payer ' || end_to_end_id, 'payer', $3 from unnest($1::text[], $2::text[]) as n (provider, end_to_end_id)
+     on conflict do nothing`,
+    [...columnsOf(payments, 'provider', 'endToEndId'), now],
   )
 }
 
