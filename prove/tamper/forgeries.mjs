@@ -5,6 +5,7 @@ import { codeForgeries } from './code-forgeries.mjs'
 import { debtForgeries } from './debt-forgeries.mjs'
 import { historyForgeries } from './history-forgeries.mjs'
 import { disputeForgeries } from './dispute-forgeries.mjs'
+import { payerForgeries } from './payer-forgeries.mjs'
 import { payoutForgeries } from './payout-forgeries.mjs'
 import { sealForgeries } from './seal-forgeries.mjs'
 
@@ -989,6 +990,7 @@ export function forgeries({ victim, eve, debtor }) {
     ...disputeForgeries({ victim, eve }),
     ...codeForgeries({ victim, eve }),
     ...debtForgeries({ debtor, eve }),
+    ...payerForgeries(),
     ...historyForgeries({ victim, eve }),
   ].map(([name, by, sql, order]) => ({
     name,

@@ -9,6 +9,7 @@ const EVE = 'eve@loja.example'
 const IDLE = 'ivo@loja.example'
 const DEBTOR = 'rui@loja.example'
 const PATIENCE_MS = 30_000
+const MINUTE_MS = 60_000
 
 export async function makeHistory({ service, bank, api, db }) {
   const receivers = [await startReceiver(200), await startReceiver(410)]
@@ -22,6 +23,7 @@ export async function makeHistory({ service, bank, api, db }) {
     await makeDebt({ call, bank, db, service })
     await makeExceptions({ call, bank, db, service, victim })
     await makeCodes({ call, bank, db, service, victim, eve })
+    await makePayers({ call, bank, db, victim })
     const open = { value: 5000, description: 'order' }
     await call(victim, 'POST', '/api/deposit', { body: { ...open, externalId: 'open-1' }, key: 'key-open-1' })
     await call(eve, 'POST', '/api/deposit', { body: { ...open, externalId: 'open-2' }, key: 'key-open-2' })
@@ -167,6 +169,23 @@ async function makeCodes({ call, bank, db, service, victim, eve }) {
   const closed = await ensure(victim, 'customer-2', {})
   await call(victim, 'DELETE', '/api/codes/customer-2')
   await pay(closed, 4600)
+}
+
+/** The bank says after a minute that another person paid. Of the last one it says nothing. */
+async function makePayers({ call, bank, db, victim }) {
+  const pay = async (value, policy, payer) => {
+    const body = { value, payer: { taxId: '123.456.789-09', policy } }
+    const { charge } = await call(victim, 'POST', '/api/deposit', { body })
+    await bank.pay({ emv: charge.emv, payer })
+    await call(victim, 'GET', `/api/deposit/${charge.paymentLinkId}`)
+  }
+  await pay(5600, 'require', '12345678909')
+  await pay(5700, 'verify', '98765432100')
+  await pay(5800, 'require', '98765432100')
+  await until('the bank has said who paid', async () => (await db.count('payer_answers')) === 3, 2 * MINUTE_MS)
+  await until('money went back', async () => (await db.count(`refunds where status = 'PROCESSING'`)) === 0, MINUTE_MS)
+  await bank.faults({ payerErrorRate: 1 })
+  await pay(5900, 'require', '12345678909')
 }
 
 async function paid({ call, bank, account, value }) {

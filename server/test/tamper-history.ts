@@ -4,7 +4,8 @@ import { suspendAccount } from '../src/domain/accounts/accounts.ts'
 import { recordFailed, type Attempt } from '../src/domain/webhooks/attempts.ts'
 import { claimDeliveries, recordDelivered } from '../src/domain/webhooks/delivery-queue.ts'
 import { refreshDailyTotals } from '../src/domain/reports/daily-totals.ts'
-import { cancelDeposit } from '../src/domain/deposits/query-deposit.ts'
+import type { PayerPolicy } from '../src/domain/core/payers.ts'
+import { cancelDeposit, queryDeposit } from '../src/domain/deposits/query-deposit.ts'
 import { closeCode, ensureCode, type Code, type CodeLimits } from '../src/domain/deposits/codes.ts'
 import { actorOf } from '../src/domain/accounts/callers.ts'
 import { openDeposit } from '../src/domain/deposits/open-deposit.ts'
@@ -22,6 +23,7 @@ import { giveEvidence } from '../src/domain/disputes/evidence.ts'
 import { endUndecided } from '../src/domain/refunds/request-refund.ts'
 import { createWebhook } from '../src/domain/webhooks/webhooks.ts'
 import { checkDue } from '../src/workers/check.ts'
+import { runDueRefunds } from '../src/workers/refund.ts'
 import { signHead } from '../src/domain/history/heads.ts'
 import { makeNumberingMemory, numberPending } from '../src/domain/history/number-pending.ts'
 import { contest } from './dispute-steps.ts'
@@ -63,6 +65,7 @@ export async function makeHistory(): Promise<{ w: World; victim: string; eve: st
   await makeDisputes(w, victim)
   await makeExceptions(w, victim)
   await makeCodes(w, victim, eve)
+  await makePayers(w, victim)
   const [noted] = (await listExceptions(w.ctx, { limit: 1 })).exceptions
   for (const text of ['the payer called', 'and called again']) await noteException(w.ctx, OPERATOR, noted!.id, text)
   await deliver(w, eve)
@@ -113,6 +116,26 @@ async function makeCodes(w: World, victim: TestAccount, eve: TestAccount): Promi
   const closed = await ensure(victim, 'customer-2')
   await closeCode(w.ctx, OPERATOR, victim.accountId, 'customer-2')
   await payCode(closed, 46_00)
+}
+
+/** The bank says after a minute that another person paid. Of the last one it says nothing. */
+async function makePayers(w: World, victim: TestAccount): Promise<void> {
+  const payNamed = async (valueCents: number, policy: PayerPolicy, payer: string) => {
+    const named = { kind: 'CPF', number: '12345678909', policy } as const
+    const charge = await w.deposit(victim, { valueCents, payer: named, expiresInSeconds: 30 * 86_400 })
+    await w.sandbox.pay({ emv: charge.emv, payer })
+    await queryDeposit(w.ctx, victim.accountId, charge.paymentLinkId)
+  }
+  await payNamed(56_00, 'require', '12345678909')
+  await payNamed(57_00, 'verify', '98765432100')
+  await payNamed(58_00, 'require', '98765432100')
+  for (let turn = 0; turn < 10; turn++) {
+    await checkDue(w.ctx)
+    w.clock.advance(64_000)
+  }
+  await runDueRefunds(w.ctx)
+  await w.sandbox.faults({ payerErrorRate: 1 })
+  await payNamed(59_00, 'require', '12345678909')
 }
 
 async function addWebhook(w: World, { accountId }: TestAccount): Promise<void> {
