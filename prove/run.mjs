@@ -21,7 +21,7 @@ proof must notice. It takes about 50 minutes on two idle cores, and the broken b
 
   --openapi FILE   also checks API Pix by the central bank's description (openapi.yaml), and breaks it on purpose
   --only NAMES     these proofs alone: money,tamper
-  --seed N         repeats a run of the proofs of money, refunds, orders, codes, reversals, payouts and notices, which print their seed
+  --seed N         repeats a run of the proofs that print their seed: money, refunds, orders, codes, reversals, payers, payouts, notices
 
 Each proof has options of its own: node prove/money.mjs --help.
 
@@ -45,6 +45,7 @@ const proofs = {
   orders: ['prove/orders.mjs', ...(options.seed ? ['--seed', options.seed] : [])],
   codes: ['prove/codes.mjs', ...(options.seed ? ['--seed', options.seed] : [])],
   reversals: ['prove/reversals.mjs', ...(options.seed ? ['--seed', options.seed] : [])],
+  payers: ['prove/payers.mjs', ...(options.seed ? ['--seed', options.seed] : [])],
   payouts: ['prove/payouts.mjs', ...(options.seed ? ['--seed', options.seed] : [])],
   notices: ['prove/notices.mjs', ...(options.seed ? ['--seed', options.seed] : [])],
   history: ['prove/history.mjs'],

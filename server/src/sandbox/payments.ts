@@ -12,6 +12,9 @@ export function readPix(psp: Psp, call: Call): Answer {
   return { status: 200, body: showPix(psp, pix), seq: pix.seq }
 }
 
+// Counted besides GET /pix, which they are too.
+const BY_PAYER = 'GET /pix by payer'
+
 // GET /pix, by `horario`. The specification requires a list `cobs`, surely a mistake for `pix`.
 export function listPix(psp: Psp, call: Call): Answer {
   const query = parseListQuery(
@@ -30,6 +33,7 @@ export function listPix(psp: Psp, call: Call): Answer {
   const txid = filters.get('txid')
   const refunded = filters.get('devolucaoPresente')
   const payer = filters.get('cpf') ?? filters.get('cnpj')
+  if (payer !== undefined) psp.calls.set(BY_PAYER, (psp.calls.get(BY_PAYER) ?? 0) + 1)
   const { payerErrorRate, payerLagMs } = psp.plan.faults
   if (payer !== undefined && payerErrorRate > 0 && psp.plan.random() < payerErrorRate)
     return problem('ServicoIndisponivel', 'Falha pedida por /bank/faults.')

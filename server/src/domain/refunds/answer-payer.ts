@@ -22,8 +22,12 @@ import { refundLease, runRefund } from './run-refund.ts'
 // Who paid: asks the provider whether the person that a charge names made a payment of it, records the answer once, and
 // does what follows from it in the same transaction. See docs/decisions/0053-who-paid.md.
 
-// A list that lags looks as if another person had paid. So the provider must have said it for about a minute.
-const MISMATCHED_ATTEMPTS = 7
+// A list that lags looks as if another person had paid. So the provider must say it this often, at growing distances:
+// for about a minute.
+const DENIALS = 6
+// Between two questions that got no answer: half of the time since the payment, within these bounds.
+const MIN_PAUSE_MS = 2_000
+const MAX_PAUSE_MS = 5 * 60_000
 // Of a charge that is credited. What it would still change is not worth keeping the number for.
 const VERIFY_WITHIN_MS = 24 * 3_600_000
 
@@ -55,37 +59,53 @@ const SELECT_QUESTION = `
   left join exceptions x on x.payment_id = p.id and x.kind = 'payer_unconfirmed' and x.resolution is null
   where p.end_to_end_id = $1`
 
+/** denied: the provider said that another person paid, and is asked again. It counts only these attempts. */
+type Outcome = 'over' | 'denied' | 'unknown'
+
 /** Does a claimed check of the kind payer, and ends or moves it. */
 export function answerPayer(ctx: Context, check: Check): Promise<void> {
   const { provider, subject, attempts, kind } = check
   const attributes = { 'guiche.provider': provider, 'guiche.check': kind, 'guiche.attempt': attempts }
   return inSpan('check', { attributes }, async () => {
-    const isOver = await askAndRecord(ctx, check).catch((err: unknown) => {
-      ctx.log.warn({ err, subject, attempts }, 'asking the provider who paid failed')
-      return false
+    const endToEndId = subject.slice(kind.length + 1)
+    const [question] = await query<Question>(ctx.pool, SELECT_QUESTION, [endToEndId])
+    const outcome = question ? await askAndRecord(ctx, check, question).catch(unknownBy(ctx, check)) : 'over'
+    const nextDueAt = outcome === 'denied' ? retryAt(ctx.now(), attempts) : pauseEnd(ctx, question)
+    await ctx.finishedChecks.add({
+      check,
+      nextDueAt: outcome === 'over' ? null : nextDueAt,
+      untilEnded: false,
+      wasAsked: outcome === 'denied',
     })
-    const nextDueAt = isOver ? null : retryAt(ctx.now(), attempts)
-    await ctx.finishedChecks.add({ check, nextDueAt, untilEnded: false, wasAsked: true })
   })
 }
 
-/** False: it must be asked again. */
-async function askAndRecord(ctx: Context, check: Check): Promise<boolean> {
-  const endToEndId = check.subject.slice(check.kind.length + 1)
-  const [question] = await query<Question>(ctx.pool, SELECT_QUESTION, [endToEndId])
-  if (!question) return true
+function unknownBy({ log }: Core, { subject }: Check) {
+  return (err: unknown): Outcome => {
+    log.warn({ err, subject }, 'asking the provider who paid failed')
+    return 'unknown'
+  }
+}
+
+function pauseEnd(core: Core, question: Question | undefined): Date {
+  const nowMs = core.now().getTime()
+  const ageMs = nowMs - (question?.recordedAt.getTime() ?? nowMs)
+  return new Date(nowMs + Math.min(MAX_PAUSE_MS, Math.max(MIN_PAUSE_MS, ageMs / 2)))
+}
+
+async function askAndRecord(ctx: Context, check: Check, question: Question): Promise<Outcome> {
   const policy = policyOf(question)
   if (question.answer === null && isAsked(ctx, question, policy)) {
     const answer = await askProvider(ctx, check, question)
     // A question that nobody can answer waits for the operator, or is given up.
     if (answer === 'never') return endQuestion(ctx, question)
-    if (answer === 'unknown') return false
+    if (answer === 'unknown' || answer === 'denied') return answer
     await record(ctx, question, { answer, policy })
     question.answer = answer
   }
   if (question.answer === null) return endQuestion(ctx, question)
   if (policy === 'require' && question.answer === 'mismatched') await closeCharge(ctx, question)
-  return true
+  return 'over'
 }
 
 /** An operator may have decided meanwhile. */
@@ -98,17 +118,17 @@ async function askProvider(
   ctx: Context,
   { provider: name, attempts }: Check,
   { chargeId, endToEndId, occurredAt }: Question,
-): Promise<Answer | 'unknown' | 'never'> {
+): Promise<Answer | 'denied' | 'unknown' | 'never'> {
   const provider = providerNamed(ctx, name)
   const payer = await readPayerNumber(ctx, chargeId)
   if (!provider.checkPayer || !payer) return 'never'
   const answer = await provider.checkPayer({ payer, txid: chargeId, endToEndId, occurredAt })
-  return answer === 'mismatched' && attempts < MISMATCHED_ATTEMPTS ? 'unknown' : answer
+  return answer === 'mismatched' && attempts < DENIALS ? 'denied' : answer
 }
 
-async function endQuestion(core: Core, { chargeId, endToEndId }: Question): Promise<true> {
+async function endQuestion(core: Core, { chargeId, endToEndId }: Question): Promise<Outcome> {
   await transact(core.pool, (tx) => erasePayerNumber(tx, chargeId, endToEndId))
-  return true
+  return 'over'
 }
 
 type Answered = { answer: Answer; policy: PayerPolicy | null }
