@@ -9,7 +9,8 @@ import { ensureBuilt, fail, root, run, workspaces } from './bootstrap.mjs'
 const HELP = `npm run release -- VERSION [options]
 
 On a clean branch main: runs the checks, sets the version in all files that name it, moves the changelog's Unreleased to
-the version, keeps the build for the compatibility test of the next release, packs server and sdk, commits and tags.
+the version, keeps the build for the compatibility test of the next release, packs server, sdk and sandbox, commits and
+tags.
 Nothing is pushed or published.
 
   --skip-checks  leave out .ci/run and npm run prove
@@ -18,7 +19,7 @@ Nothing is pushed or published.
   --help         this text`
 
 const VERSION = /^\d+\.\d+\.\d+(-[a-z]+\.\d+)?$/
-const PACKED = ['server', 'sdk']
+const PACKED = ['server', 'sdk', 'sandbox']
 const CHECKS = [
   ['bash', '.ci/run'],
   ['npm', 'run', 'prove'],
@@ -30,6 +31,7 @@ const NAMING = [
   'deploy/helm/guiche/Chart.yaml',
   'docs/command-line.md',
   'docs/deploy.md',
+  'sandbox/README.md',
   'sdk/README.md',
   'server/openapi.json',
 ]

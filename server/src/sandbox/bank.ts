@@ -23,6 +23,8 @@ const payOrder = z
   })
   .refine(({ emv, txid }) => (emv === undefined) !== (txid === undefined), 'Give either emv or txid')
 
+export type PayOrder = z.input<typeof payOrder>
+
 // POST /bank/pay acts as the payer's bank. A plain order pays the charge's amount, now and once, only while the charge
 // is ATIVA. One with another amount, `at`, `times` or `force` is executed in any state, to produce late, duplicate and
 // wrong payments. An unknown txid and a static code need `amountCents`, and make a Pix without a charge.
@@ -57,6 +59,8 @@ export function pay(psp: Psp, call: Call): Answer {
   notifyWhenDurable(psp, made)
   return { status: 201, body: { pix: made.map(showPayment) }, seq: psp.journal.lastSeq() }
 }
+
+export type Payment = PixFacts & { amountCents: number }
 
 // GET /bank/payments, oldest first. `after` is the endToEndId of the last one seen.
 export function listPayments(psp: Psp, call: Call): Answer {
@@ -108,7 +112,7 @@ function recordPix(psp: Psp, common: Omit<PixFacts, 'endToEndId'>): Pix {
   return pix
 }
 
-const showPayment = ({ facts, amountCents }: Pix) => ({ ...facts, amountCents })
+export const showPayment = ({ facts, amountCents }: Pix): Payment => ({ ...facts, amountCents })
 
 function whyNotPayable(charge: Charge, now: Date): string | undefined {
   const { status, calendario } = charge.cob

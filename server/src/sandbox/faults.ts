@@ -55,6 +55,8 @@ const faultsBody = z.strictObject({
   seed: z.int().min(0).max(SEED_MAX).optional(),
 })
 
+export type Faults = z.input<typeof faultsBody>
+
 // Separate streams: the network decides how answers and notifications interleave, and a seeded plan must be repeatable.
 export type FaultPlan = { faults: z.infer<typeof faultsBody>; random: () => number; randomNotice: () => number }
 

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Agent, request } from 'undici'
 import { shuffle, type FaultPlan } from './faults.ts'
 import type { Pix } from './book.ts'
@@ -25,12 +26,16 @@ type Notice = { pix: Pix; tries: number; alone: boolean; extraCopy: boolean }
 
 type Lane = { url: string; due: Notice[]; inFlight: number; pumping: boolean }
 
+// `atMs` is on the notifier's own clock, which a test may put forward.
+type Waiting = { atMs: number; work: () => void; timer?: NodeJS.Timeout }
+
 type NotifierState = {
   options: NotifierOptions
   agent: Agent
   counts: NotificationCounts
   lanes: Map<string, Lane>
-  timers: Set<NodeJS.Timeout>
+  waiting: Set<Waiting>
+  skippedMs: number
   gathered: Notice[]
   stopped: boolean
 }
@@ -51,16 +56,18 @@ export function startNotifier(options: NotifierOptions) {
     agent: new Agent({ connections: IN_FLIGHT_MAX, connectTimeout: ANSWER_TIMEOUT_MS }),
     counts: { sent: 0, delivered: 0, failed: 0, dropped: 0, abandoned: 0, waiting: 0 },
     lanes: new Map(),
-    timers: new Set(),
+    waiting: new Set(),
+    skippedMs: 0,
     gathered: [],
     stopped: false,
   }
   return {
     counts: state.counts,
     notify: (pix: Pix) => notify(state, pix),
+    skip: (ms: number) => skip(state, ms),
     async stop() {
       state.stopped = true
-      for (const timer of state.timers) clearTimeout(timer)
+      for (const { timer } of state.waiting) clearTimeout(timer)
       await state.agent.destroy()
     },
   }
@@ -142,11 +149,42 @@ function finish(state: NotifierState, notices: Notice[], how: 'delivered' | 'dro
 }
 
 function later(state: NotifierState, ms: number, work: () => void): void {
-  const timer = setTimeout(() => {
-    state.timers.delete(timer)
-    work()
-  }, ms).unref()
-  state.timers.add(timer)
+  const waiting = { atMs: timeOf(state) + ms, work }
+  state.waiting.add(waiting)
+  arm(state, waiting)
+}
+
+const timeOf = ({ skippedMs }: NotifierState): number => performance.now() + skippedMs
+
+function arm(state: NotifierState, waiting: Waiting): void {
+  clearTimeout(waiting.timer)
+  waiting.timer = setTimeout(() => runNow(state, waiting), waiting.atMs - timeOf(state)).unref()
+}
+
+function runNow(state: NotifierState, waiting: Waiting): void {
+  clearTimeout(waiting.timer)
+  if (state.waiting.delete(waiting)) waiting.work()
+}
+
+// Does what would happen in this time, one thing after the other: what fails is tried again within it.
+async function skip(state: NotifierState, ms: number): Promise<void> {
+  const endMs = timeOf(state) + ms
+  const jumpTo = (atMs: number) => (state.skippedMs += Math.max(0, atMs - timeOf(state)))
+  await allPosted(state)
+  for (;;) {
+    const [next] = [...state.waiting].toSorted((a, b) => a.atMs - b.atMs)
+    if (!next || next.atMs > endMs) break
+    jumpTo(next.atMs)
+    runNow(state, next)
+    await allPosted(state)
+  }
+  jumpTo(endMs)
+  for (const waiting of state.waiting) arm(state, waiting)
+}
+
+async function allPosted(state: NotifierState): Promise<void> {
+  const untilMs = performance.now() + ANSWER_TIMEOUT_MS
+  while (state.lanes.size > 0 && !state.stopped && performance.now() < untilMs) await sleep(1)
 }
 
 // Two copies of one Pix never share a body, nor do notices marked `alone`.

@@ -24,6 +24,8 @@ export type Sandbox = {
   pid: number
   // Of a sandbox that behaves as a bank: what a customer of it needs.
   customer?: { url: string; tokenUrl: string; files: CertificateFiles }
+  // Of a sandbox that runs in this process.
+  psp?: Psp
   stop(): Promise<void>
 }
 
@@ -101,7 +103,14 @@ async function run(options: ResolvedOptions, lock: Lock): Promise<Sandbox> {
     say(`sandbox: a bank for tests at ${url}`)
     let stopping: Promise<void> | undefined
     const customer = authority && psp.bank && { ...customerUrls(url, psp.bank), files: authority.files }
-    return { url, port, pid, ...(customer && { customer }), stop: () => (stopping ??= shutDown(server, state, lock)) }
+    return {
+      url,
+      port,
+      pid,
+      psp,
+      ...(customer && { customer }),
+      stop: () => (stopping ??= shutDown(server, state, lock)),
+    }
   } catch (error) {
     if (psp) await closePsp(psp)
     await lock.release()

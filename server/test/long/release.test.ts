@@ -37,17 +37,23 @@ test('npm run release sets the version everywhere, packs, keeps the build, commi
   const out = join(folder, 'dist/packages')
   const done = release(VERSION, '--skip-checks', '--out', out)
   expect([done.status, done.stderr]).toEqual([0, expect.any(String)])
-  for (const path of ['package.json', 'server/package.json', 'web/package.json', 'sdk/package.json'])
+  const parts = ['server', 'web', 'sdk', 'sandbox']
+  for (const path of ['package.json', ...parts.map((name) => `${name}/package.json`)])
     expect([path, readVersion(folder, path)]).toEqual([path, VERSION])
   const lockfile = JSON.parse(readFileSync(join(folder, 'package-lock.json'), 'utf8'))
-  const versions = ['', 'server', 'web', 'sdk'].map((name) => lockfile.packages[name].version)
-  expect([lockfile.version, ...versions]).toEqual(Array(5).fill(VERSION))
+  const versions = ['', ...parts].map((name) => lockfile.packages[name].version)
+  expect([lockfile.version, ...versions]).toEqual(Array(6).fill(VERSION))
   expect(JSON.parse(readFileSync(join(folder, 'server/openapi.json'), 'utf8')).info.version).toBe(VERSION)
   expect(git('grep', '-lF', `guiche:${old}`, '--', 'deploy', 'docs').trim()).toBe('')
   expect(readFileSync(join(folder, 'CHANGELOG.md'), 'utf8')).toMatch(
     new RegExp(`\\n## \\[Unreleased\\]\\n\\n## \\[${VERSION}\\] - \\d{4}-\\d\\d-\\d\\d\\n\\n### `),
   )
-  expect(readdirSync(out).toSorted()).toEqual([`guiche-${VERSION}.tgz`, `guiche-sdk-${VERSION}.tgz`, 'sbom.cdx.json'])
+  expect(readdirSync(out).toSorted()).toEqual([
+    `guiche-${VERSION}.tgz`,
+    `guiche-sandbox-${VERSION}.tgz`,
+    `guiche-sdk-${VERSION}.tgz`,
+    'sbom.cdx.json',
+  ])
   expect(readdirSync(join(folder, 'server/test/releases'))).toEqual([`guiche-${VERSION}.tgz`])
   expect(git('status', '--porcelain')).toBe('')
   expect(git('log', '--format=%s', `${before}..v${VERSION}`)).toBe(`release: ${VERSION}`)
