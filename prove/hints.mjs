@@ -45,7 +45,7 @@ async function prove({ openBooks, ...parts }) {
   const account = { key: /^API key: (.+)$/m.exec(service.output())?.[1] }
   const api = makeApi({ url: service.url, note: (_, text) => console.log(text), counts: new Map() })
   ask = (...args) => api(account, ...args)
-  await until(() => bank.notificationUrl().catch(() => undefined), KNOWN_WITHIN_MS)
+  await until(() => bank.notificationUrl(), KNOWN_WITHIN_MS)
   await killWhileSettling()
   await creditNotified()
   await learnOfRefund()

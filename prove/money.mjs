@@ -2,6 +2,7 @@
 
 import { randomInt } from 'node:crypto'
 import { join, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
 import { ensureBuilt, root } from '../scripts/bootstrap.mjs'
 import { PLANS } from './money/plans.mjs'
@@ -20,6 +21,7 @@ const { values: options } = parseArgs({
     'at-once': { type: 'string', default: '12' },
     kills: { type: 'string', default: '3' },
     'database-kills': { type: 'string', default: '1' },
+    as: { type: 'string' },
     dist: { type: 'string' },
     keep: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
@@ -31,12 +33,19 @@ if (options.help || names.some((name) => !(name in PLANS))) {
   process.exit(options.help ? 0 : 2)
 }
 if (!options.dist) await ensureBuilt()
+const dist = resolve(options.dist ?? join(root, 'server/dist'))
+const { BANK_LIST } = await import(pathToFileURL(join(dist, 'sandbox/banks.js')).href)
+if (options.as && !BANK_LIST.includes(options.as)) {
+  console.error(`--as takes one of ${BANK_LIST.join(', ')}.`)
+  process.exit(2)
+}
 setTimeout(() => void abort(`not done within ${WHOLE_WITHIN_MS / 60_000} minutes`), WHOLE_WITHIN_MS).unref()
 const began = performance.now()
 const w = await setUp({
-  dist: resolve(options.dist ?? join(root, 'server/dist')),
+  dist,
   seed: options.seed,
   say: console.log,
+  as: options.as,
 })
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => void abort(signal))
 try {
@@ -119,13 +128,14 @@ function seconds(since) {
 }
 
 function help() {
-  return `node prove/money.mjs [--seed N] [--plans a,b] [--scenarios N] [--at-once N] [--kills N] [--database-kills N] [--dist DIR] [--keep]
+  return `node prove/money.mjs [--seed N] [--plans a,b] [--scenarios N] [--at-once N] [--kills N] [--database-kills N] [--as BANK] [--dist DIR] [--keep]
 
   --seed            decides what is requested, paid, forged and killed; printed by every run. The interleaving varies.
   --plans           of ${Object.keys(PLANS).join(', ')}; all by default
   --scenarios       deposits under each plan (24), of which --at-once run side by side (12)
   --kills           of the service under each plan (3); after the last, up to 80 minutes pass
   --database-kills  of PostgreSQL under calm, mixed and waves (1)
+  --as              the bank takes the ways of this one alone, and the service has its profile
   --dist            a build other than server/dist
   --keep            keeps the home with database and logs
 

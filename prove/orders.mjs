@@ -94,7 +94,7 @@ async function runRound(seed, counts) {
   await killing
   await bank.faults({})
   for (const order of orders) await endOrder(order)
-  const charges = await bank.charges({ sinceMs: Date.now() - beganAtMs + 60_000 })
+  const charges = bank.charges({ sinceMs: Date.now() - beganAtMs + 60_000 })
   for (const order of orders) judgeCodes(order, charges)
   for (const order of orders) await judgeMoney(order)
   counts.answered += orders.reduce((sum, { answered }) => sum + answered, 0)

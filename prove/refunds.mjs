@@ -104,7 +104,7 @@ async function prove() {
   await service.start()
   const isOver = async () => (await books.refunds()).every((refund) => refund.status !== 'PROCESSING')
   await until(isOver).catch(() => note('rest', `refunds are PROCESSING ${REST_WITHIN_MS} ms after the bank is healthy`))
-  const made = await madeAtBank()
+  const made = madeAtBank()
   await judgeRefunds(made)
   await changeMinds(account, made)
   await judgeMoney(api, account, made)
@@ -224,23 +224,20 @@ function sumOf(refunds) {
 }
 
 async function noteReleased(when) {
-  const made = await madeAtBank()
+  const made = madeAtBank()
   for (const { provider_refund_id: id, status } of await books.refunds())
     if (status === 'FAILED' && made.some((refund) => refund.id === id))
       note('released', `refund ${id} is FAILED ${when}`)
 }
 
-/** Reads the bank's own list, with its faults off meanwhile. */
-async function madeAtBank() {
-  const faults = await bank.readFaults()
-  await bank.faults({})
-  const charges = await bank.charges()
-  await bank.faults(faults)
-  return charges.flatMap(({ pix = [] }) =>
-    pix.flatMap(({ endToEndId, devolucoes = [] }) =>
-      devolucoes.map(({ id, valor }) => ({ id, endToEndId, cents: Number(valor.replace('.', '')) })),
-    ),
-  )
+function madeAtBank() {
+  return bank
+    .charges()
+    .flatMap(({ pix = [] }) =>
+      pix.flatMap(({ endToEndId, devolucoes = [] }) =>
+        devolucoes.map(({ id, valor }) => ({ id, endToEndId, cents: Number(valor.replace('.', '')) })),
+      ),
+    )
 }
 
 function report() {

@@ -6,6 +6,7 @@ import { ensureBuilt, ensureInstalled, ensureNode, root, run } from '../scripts/
 
 /** Titles for the names that do not explain themselves. */
 const TITLES = {
+  banks: 'money, as each bank',
   many: 'many payments',
   history: 'one history',
   export: 'a million events',
@@ -21,7 +22,7 @@ proof must notice. It takes about 50 minutes on two idle cores, and the broken b
 
   --openapi FILE   also checks API Pix by the central bank's description (openapi.yaml), and breaks it on purpose
   --only NAMES     these proofs alone: money,tamper
-  --seed N         repeats a run of the proofs that print their seed: money, refunds, orders, codes, reversals, payers, payouts, notices
+  --seed N         repeats a run of the proofs that print their seed, as most of them do
 
 Each proof has options of its own: node prove/money.mjs --help.
 
@@ -35,6 +36,7 @@ await ensureBuilt()
 const began = performance.now()
 const proofs = {
   money: ['prove/money.mjs', ...(options.seed ? ['--seed', options.seed] : [])],
+  banks: ['prove/banks.mjs', ...(options.seed ? ['--seed', options.seed] : [])],
   refunds: ['prove/refunds.mjs', ...(options.seed ? ['--seed', options.seed] : [])],
   sessions: ['prove/session.mjs'],
   clock: ['prove/clock.mjs'],

@@ -7,9 +7,16 @@ import { join } from 'node:path'
 const PIX_KEY = 'sandbox@guiche.example'
 const YEAR_MS = 365 * 86_400_000
 
-export async function openBank({ openSandbox, home, clock }) {
-  const sandbox = await openSandbox({ home: join(home, 'bank'), port: 0, now: clock.now })
+/** With `as` it takes the ways of that bank alone, and `settingsFor` is what `guiche sandbox --as` prints. */
+export async function openBank({ openSandbox, home, clock, as, settingsFor }) {
+  const sandbox = await openSandbox({ home: join(home, 'bank'), port: 0, now: clock.now, as })
+  const { book } = sandbox.psp
   const door = await openDoor(sandbox.port)
+  const url = `http://127.0.0.1:${door.port}`
+  const byTheDoor = (text) => text.replace(`:${sandbox.port}`, `:${door.port}`)
+  const settings = as
+    ? Object.fromEntries(settingsFor(as, sandbox).map(([name, value]) => [name, byTheDoor(value)]))
+    : { PROVIDER_SANDBOX_URL: url }
 
   const call = async (method, path, body, headers = {}) => {
     const answer = await fetch(`${sandbox.url}${path}`, {
@@ -24,17 +31,11 @@ export async function openBank({ openSandbox, home, clock }) {
     if (status >= 300) throw new Error(`the bank answered ${status} to ${method} ${path}: ${JSON.stringify(json)}`)
     return json
   }
-  /**
-   * Asks by API Pix, as a customer of the bank. Works only while the bank is healthy: faults affect these calls too.
-   */
-  const askAsCustomer = async (path) => {
-    const form = { grant_type: 'client_credentials', client_id: 'prove', client_secret: 'prove' }
-    const { access_token: token } = await ask('POST', '/oauth/token', form)
-    return ask('GET', path, undefined, { authorization: `Bearer ${token}` })
-  }
 
   return {
-    url: `http://127.0.0.1:${door.port}`,
+    url,
+    /** Environment variables with which the service reaches it. */
+    settings,
     /** Returns the Pix that was made, or undefined if the bank refused it. */
     async pay(order) {
       const { status, json } = await call('POST', '/bank/pay', order)
@@ -59,9 +60,12 @@ export async function openBank({ openSandbox, home, clock }) {
       await (isUnreachable ? door.close() : door.open())
       await ask('PUT', '/bank/faults', plan)
     },
-    readFaults: () => ask('GET', '/bank/faults'),
     stats: () => ask('GET', '/bank/stats'),
-    notificationUrl: async () => `${(await askAsCustomer(`/webhook/${PIX_KEY}`)).webhookUrl}/pix`,
+    /** Undefined until the service has registered it. */
+    notificationUrl() {
+      const known = book.webhooks.get(PIX_KEY)
+      return known && `${known.webhookUrl}/pix`
+    },
     async payments() {
       const all = []
       for (let more = true; more;) {
@@ -71,16 +75,11 @@ export async function openBank({ openSandbox, home, clock }) {
       }
       return all
     },
-    async charges({ sinceMs = YEAR_MS } = {}) {
-      const day = (ms) => new Date(clock.now().getTime() + ms).toISOString()
-      const query = `inicio=${day(-sinceMs)}&fim=${day(YEAR_MS)}&paginacao.itensPorPagina=1000`
-      const all = []
-      for (let page = 0, pages = 1; page < pages; page++) {
-        const { parametros, cobs } = await askAsCustomer(`/cob?${query}&paginacao.paginaAtual=${page}`)
-        all.push(...cobs)
-        pages = parametros.paginacao.quantidadeDePaginas
-      }
-      return all
+    charges({ sinceMs = YEAR_MS } = {}) {
+      const fromMs = clock.now().getTime() - sinceMs
+      const recent = [...book.charges.values()].filter(({ createdAtMs }) => createdAtMs >= fromMs)
+      const show = ({ facts, refunds }) => ({ ...facts, devolucoes: refunds })
+      return recent.map(({ cob, pix }) => ({ ...cob, pix: pix.map(show) }))
     },
     async stop() {
       await door.close()

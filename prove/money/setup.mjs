@@ -27,27 +27,30 @@ const QUIET_WITHIN_MS = 90_000
 // Longer than any phase lasts.
 const WHOLE_PHASE_MS = 15 * MINUTE_MS
 
-export async function setUp({ dist, seed, say }) {
+/** `as`: the bank takes the ways of this one alone. */
+export async function setUp({ dist, seed, say, as }) {
   const home = mkdtempSync(join(tmpdir(), 'guiche-prove-'))
   // If we are root, PostgreSQL runs as another user, who must be able to enter this directory.
   chmodSync(home, 0o755)
-  const w = await makeWorld({ dist, seed, say, home })
+  const w = await makeWorld({ dist, seed, say, home, as })
   const ended = (text) => w.note('process', text)
   const service = await makeService({ dist, home, clock: w.clock, ended, env: w.env })
   return Object.assign(w, { service, api: makeApi({ url: service.url, note: w.note, counts: w.statuses }) })
 }
 
 /** Makes everything but the service, which runs with `w.env`. */
-export async function makeWorld({ dist, seed, say, home }) {
+export async function makeWorld({ dist, seed, say, home, as }) {
   const clock = { laterMs: 0, now: () => new Date(Date.now() + clock.laterMs) }
   const random = makeRandom(seed)
   const notes = new Map()
   const note = (claim, text) => void notes.set(claim, [...(notes.get(claim) ?? []), text])
-  const { openSandbox } = await import(pathToFileURL(join(dist, 'sandbox/server.js')).href)
-  const bank = await openBank({ openSandbox, home, clock })
+  const load = (path) => import(pathToFileURL(join(dist, path)).href)
+  const { openSandbox } = await load('sandbox/server.js')
+  const { settingsFor } = as ? await load('commands/sandbox.js') : {}
+  const bank = await openBank({ openSandbox, home, clock, as, settingsFor })
   const receiver = await startReceiver(random.stream('receiver'))
   const env = {
-    PROVIDER_SANDBOX_URL: bank.url,
+    ...bank.settings,
     FEE_BPS: String(FEE_BPS),
     FEE_FIXED_CENTS: String(FEE_FIXED_CENTS),
     CHARGE_EXPIRES_SECONDS: String(EXPIRES_SECONDS),
@@ -115,9 +118,7 @@ export async function startService(w) {
     if (status !== 201)
       throw new Error(`creating the webhook of ${account.email} was answered with ${status}: ${JSON.stringify(json)}`)
   }
-  w.notificationUrl = await until('the notification URL is registered', () =>
-    w.bank.notificationUrl().catch(() => undefined),
-  )
+  w.notificationUrl = await until('the notification URL is registered', () => w.bank.notificationUrl())
 }
 
 async function requireSuccess(running) {
@@ -155,7 +156,7 @@ export async function runPhase(w, { name, plan, scenarios, atOnce, kills, databa
   w.counts.latePayments += late.length
   for (const scenario of late) await payLate(w, scenario)
   await faults.stop()
-  for (const text of findSecondCodes(await w.bank.charges())) w.note('one-code', `after ${name}: ${text}`)
+  for (const text of findSecondCodes(w.bank.charges())) w.note('one-code', `after ${name}: ${text}`)
 }
 
 /** Starts steady faults, or waves of them. Scenarios are spread over all waves. */
@@ -324,7 +325,7 @@ export async function collect(w, { missingBeforeSweep, balances }) {
       audited.code === 0
         ? []
         : [`it exited with ${audited.code}: ${audited.stdout.trim()} ${audited.stderr.trim()}`.slice(0, 3_000)],
-    bank: { payments: await w.bank.payments(), charges: await w.bank.charges(), stats },
+    bank: { payments: await w.bank.payments(), charges: w.bank.charges(), stats },
     books: await w.books.read(),
   }
 }

@@ -47,8 +47,8 @@ async function runSandbox(terminal: Terminal, options: Options): Promise<void> {
   )
 }
 
-/** Lines to paste into .env: then the whole service runs against this bank. */
-function asBank(as: Bank, { url, customer }: Sandbox): string {
+/** With these the whole service runs against this bank. */
+export function settingsFor(as: Bank, { customer }: Sandbox): [name: string, value: string | undefined][] {
   const { login, query } = BANKS[as]
   const files = customer?.files
   const settings = {
@@ -63,10 +63,17 @@ function asBank(as: Bank, { url, customer }: Sandbox): string {
     CA: files?.ca,
   }
   return [
+    ['PROVIDERS', 'sandbox'],
+    ...Object.entries(settings).map(([name, value]): [string, typeof value] => [`PROVIDER_SANDBOX_${name}`, value]),
+  ]
+}
+
+function asBank(as: Bank, sandbox: Sandbox): string {
+  const { url } = sandbox
+  return [
     `The sandbox bank is listening at ${url}, and behaves as ${BANKS[as].title}. Put this into .env to use it:`,
     '',
-    'PROVIDERS=sandbox',
-    ...Object.entries(settings).map(([name, value]) => `PROVIDER_SANDBOX_${name}=${value}`),
+    ...settingsFor(as, sandbox).map(([name, value]) => `${name}=${value}`),
     '',
     `Pay as the payer at ${url}/bank/pay, and cause faults at ${url}/bank/faults.`,
   ].join('\n')
