@@ -12,6 +12,7 @@ const CLAIMS = {
   answers: 'every request for a code is answered with that code, and none with a 500',
   once: 'each payment of a code that is always open, inside its limits, is one deposit of its value and its code',
   held: 'each other payment is held once, or is one deposit if its code was closed and opened meanwhile',
+  told: 'each payment that is held is told once, with its code, and each decision about one is told once',
   lost: 'every payment at the bank is in the books once',
   balance: 'the balance is the sum of what the deposits credited',
   audit: 'guiche audit finds no difference',
@@ -41,7 +42,7 @@ if (options.help) {
   console.log(`node prove/codes.mjs [--seed N] [--rounds 4] [--dist DIR]
 
 In each round ${PAYERS} payers pay ${PAYMENTS} times each, by ${CODES} codes, while some of the codes are closed, opened and limited, and the
-service is killed.
+service is killed. Then an operator decides about half of what is held.
 
 Exit 0: all claims held. 1: a claim failed. 2: the proof could not run.`)
   process.exit(0)
@@ -147,6 +148,7 @@ async function judge(codes, books) {
   const exceptions = await heldOnes()
   const [byId, heldById] = [countBy(deposits), countBy(exceptions)]
   for (const code of codes) judgeCode(code, byId, heldById)
+  await judgeTold(codes, exceptions, books)
   const credited = deposits.reduce((sum, { creditedValue }) => sum + creditedValue, 0)
   const { json } = await api(account, 'GET', '/api/balance')
   if (json.balance !== credited) note('balance', `it is ${json.balance}, and deposits credited ${credited}`)
@@ -154,6 +156,46 @@ async function judge(codes, books) {
   await service.stop()
   const audit = await service.command('audit', '--json')
   if (audit.code !== 0) note('audit', `it exited with ${audit.code}: ${audit.stdout} ${audit.stderr}`.slice(0, 2_000))
+}
+
+/** Writes off half of what is held. The service is killed meanwhile. */
+async function judgeTold(codes, exceptions, books) {
+  const decided = exceptions.filter((_, index) => index % 2 === 0)
+  const email = 'o@ops.example'
+  await service.command('operator', 'create', '--email', email)
+  const key = (await service.command('operator', 'key', 'create', '--email', email, '--name', 'prove')).stdout.trim()
+  const killing = sleep(200).then(async () => {
+    await service.kill()
+    await service.start()
+  })
+  await Promise.all([killing, ...decided.map(({ id }) => writeOff({ key }, id))])
+  const codeOf = new Map(codes.flatMap(({ name, payments }) => payments.map(({ endToEndId }) => [endToEndId, name])))
+  const events = await books.rows(`
+    select kind, body::json -> 'data' ->> 'endToEndId' as "endToEndId", body::json -> 'data' ->> 'code' as code
+    from events where kind in ('DEPOSIT_HELD', 'DEPOSIT_RELEASED')`)
+  for (const [kind, wanted] of Object.entries({ DEPOSIT_HELD: exceptions, DEPOSIT_RELEASED: decided })) {
+    const told = countBy(events.filter((event) => event.kind === kind))
+    for (const { endToEndId } of wanted) {
+      const found = told.get(endToEndId) ?? []
+      if (found.length !== 1) note('told', `${endToEndId} is told ${found.length} times by ${kind}`)
+      else if (found[0].code !== codeOf.get(endToEndId))
+        note('told', `${endToEndId} is told as one of ${found[0].code}`)
+    }
+    if (told.size !== wanted.length)
+      note('told', `${told.size} payments are told by ${kind}, and ${wanted.length} are so`)
+  }
+}
+
+async function writeOff(operator, id) {
+  const body = { how: 'write_off', reason: 'a proof' }
+  for (const end = Date.now() + END_WITHIN_MS; Date.now() < end; await sleep(200)) {
+    // 409: a repetition is told that it is resolved already.
+    const { status, json } = await api(operator, 'POST', `/api/operator/exceptions/${id}/resolve`, { body })
+    if (status === 200 || status === 409) return
+    if (![0, 502, 503].includes(status))
+      note('answers', `deciding on ${id} was answered with ${status}: ${JSON.stringify(json)}`)
+  }
+  note('answers', `deciding on ${id} got no answer`)
 }
 
 function judgeCode({ name, isFixed, payments }, byId, heldById) {

@@ -2,7 +2,8 @@
 
 /**
  * As sealForgeries(). The victim has the code customer-1, whose limits changed and which made deposits before and
- * after, and customer-2, which is closed and holds a payment. Eve has a code customer-1 with a deposit.
+ * after and whose held payment was credited, and customer-2, which is closed and holds a payment. Eve has a code
+ * customer-1 with a deposit.
  */
 export function codeForgeries({ victim, eve }) {
   const code = (name, account = victim) =>
@@ -15,6 +16,14 @@ export function codeForgeries({ victim, eve }) {
   const charge = (set) => `update charges set ${set} where id = ${deposit}`
   const line = (set, action = 'code.changed') => `
     update audit_log set ${set} where action = '${action}' and subject = 'code ' || ${hex(paid)}`
+  const told = (kind, name) =>
+    `kind = 'DEPOSIT_${kind}' and account_id = '${victim}' and body::json -> 'data' ->> 'code' = '${name}'`
+  const [toldHeld, toldEnd] = [told('HELD', 'customer-2'), told('RELEASED', 'customer-1')]
+  const retell = (which, name, value) =>
+    `update events set body = regexp_replace(body, '"${name}":("[^"]*"|[0-9]+)', '"${name}":${value}') where ${which}`
+  const untell = (which) => `
+    delete from deliveries; delete from delivery_outcomes where event_id in (select id from events where ${which});
+    delete from events where ${which}`
   const CHARGE = `payment_link_id, account_id, provider, status, original_value_cents, value_cents, fee_cents, created_at,
     expires_at, closed_at, end_to_end_id, paid_at, code_id, code_version`
 
@@ -79,6 +88,34 @@ export function codeForgeries({ victim, eve }) {
       'a held payment of a closed code that is called one of nothing',
       ['exception'],
       `update exceptions set kind = 'unknown_charge' where payment_id = ${held}`,
+    ],
+    ['money that is held of a code, and nobody was told', ['held_event'], untell(toldHeld)],
+    ['money that is held of a code, told as less', ['held_event', 'event_seal'], retell(toldHeld, 'receivedValue', 1)],
+    [
+      'money that is held of a code, told as of another one',
+      ['held_event', 'event_seal'],
+      retell(toldHeld, 'code', '"customer-1"'),
+    ],
+    [
+      'money that is held of a code, told to eve',
+      ['held_event', 'event_seal'],
+      `update events set account_id = '${eve}' where ${toldHeld}`,
+    ],
+    ['held money of a code that was credited, and nobody was told', ['held_event'], untell(toldEnd)],
+    [
+      'held money of a code that was credited, told as refunded',
+      ['held_event', 'event_seal'],
+      retell(toldEnd, 'outcome', '"refunded"'),
+    ],
+    [
+      'held money of a code that was credited, told as less',
+      ['held_event', 'event_seal'],
+      retell(toldEnd, 'creditedValue', 1),
+    ],
+    [
+      'held money of a code, told as released before it was',
+      ['held_event', 'event_seal'],
+      `update events set created_at = created_at - interval '1 hour' where ${toldEnd}`,
     ],
   ]
 }

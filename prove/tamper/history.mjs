@@ -165,6 +165,7 @@ async function makeCodes({ call, bank, db, service, victim, eve }) {
   await pay(code, 4300)
   await ensure(victim, 'customer-1', { description: 'customer', maxValue: 40_000 })
   for (const cents of [4400, 45_000]) await pay(code, cents)
+  await resolve(service, (await db.exceptions('code_limits'))[0], '--credit', VICTIM)
   await pay(await ensure(eve, 'customer-1', {}), 4500)
   const closed = await ensure(victim, 'customer-2', {})
   await call(victim, 'DELETE', '/api/codes/customer-2')

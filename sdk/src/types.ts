@@ -172,6 +172,10 @@ export type Code = {
   qrCodeLink: string
   /** Page to send payers to. */
   codeUrl: string
+  /** Money that arrived by this code and was not taken, in cents. It is held until the operator decides. */
+  heldValue: number
+  /** Held money that the operator did not refund, in cents: credited to a balance or written off. */
+  keptValue: number
   createdAt: string
   /** When it was closed. Null while it is OPEN. */
   closedAt: string | null
@@ -284,17 +288,6 @@ export type Deposit = {
   metadata: Record<string, string> | null
   /** The `externalId` of the code that the payer paid by. Null for a charge that you asked for. */
   code: string | null
-  /** The person who is to pay. */
-  payer: {
-    /** Its last two digits: `***.***.***-09`. The rest is not kept. */
-    taxId: string
-    policy: 'verify' | 'require'
-  } | null
-  /**
-   * matched: that person paid. mismatched: another one did. unknown: the provider has not said. Null when
-   * nobody asked, because nobody paid or `payer` is null.
-   */
-  payerMatch: 'matched' | 'mismatched' | 'unknown' | null
 }
 
 export type DepositAccount = {
@@ -336,11 +329,6 @@ export type DepositAssetSuccessEvent = {
     /** When the payer paid. */
     paidAt: string
     code: string | null
-    /**
-     * Whether the person that the deposit names paid it, as far as it was known then: `DEPOSIT_PAYER_CHECKED`
-     * tells the rest. Null if the deposit names nobody.
-     */
-    payerMatch: 'matched' | 'unknown' | null
     /** Your own data about the deposit. */
     metadata: Record<string, string> | null
   }
@@ -416,55 +404,27 @@ export type DepositHeldEvent = {
   /** When the event happened. */
   createdAt: string
   data: {
-    /** The `id` of the charge. */
-    transactionId: string
-    /** UUID to query the charge with. */
-    paymentLinkId: string
+    /** The `id` of the charge. Null for a payment of a code, and for one that named nothing. */
+    transactionId: string | null
+    /** Null for a payment of a code, and for one that named nothing. */
+    paymentLinkId: string | null
     /** Your own reference. */
     externalId: string | null
-    /** The value of the charge, in cents. */
-    value: number
+    value: number | null
     /** What arrived, and is held, in cents. */
     receivedValue: number
     /**
      * Why it does not complete the charge. `second_payment`: the charge, or its order by another charge, was
      * paid before. `refunded_payment`: the bank had refunded it, or part of it. `wrong_provider`: it arrived at
-     * another provider than that of the charge. `payer_unconfirmed`: the provider is asked whether the person
-     * that the deposit requires paid; nobody has to decide.
+     * another provider than that of the charge. `code_closed`: its code was closed. `code_limits`: it was
+     * outside of the limits of its code or yours, or not above its fee.
      */
-    reason: 'wrong_amount' | 'second_payment' | 'wrong_provider' | 'refunded_payment' | 'payer_unconfirmed'
+    reason: 'wrong_amount' | 'second_payment' | 'wrong_provider' | 'refunded_payment' | 'code_closed' | 'code_limits'
     /** The number of the payment in the Pix system. */
     endToEndId: string
     /** When the payer paid. */
     paidAt: string
-    /** Your own data about the deposit. */
-    metadata: Record<string, string> | null
-  }
-}
-
-export type DepositPayerCheckedEvent = {
-  /**
-   * The same in every delivery of this event, and in `webhook-id`. Treat it as opaque, of at most 100
-   * characters.
-   */
-  id: string
-  event: 'DEPOSIT_PAYER_CHECKED'
-  /** When the event happened. */
-  createdAt: string
-  data: {
-    /** The `id` of the charge. */
-    transactionId: string
-    /** UUID to query the charge with. */
-    paymentLinkId: string
-    /** Your own reference. */
-    externalId: string | null
-    /**
-     * Whether the person that the deposit names made this payment. `mismatched` with the policy `require`: the
-     * payer gets the money back.
-     */
-    payerMatch: 'matched' | 'mismatched'
-    /** The number of the payment in the Pix system. */
-    endToEndId: string
+    code: string | null
     /** Your own data about the deposit. */
     metadata: Record<string, string> | null
   }
@@ -517,9 +477,9 @@ export type DepositReleasedEvent = {
   /** When the event happened. */
   createdAt: string
   data: {
-    /** The `id` of the charge. Null if the payment named no charge. */
+    /** The `id` of the charge. Null for a payment of a code, and for one that named nothing. */
     transactionId: string | null
-    /** Null if the payment named no charge. */
+    /** Null for a payment of a code, and for one that named nothing. */
     paymentLinkId: string | null
     /** Your own reference. */
     externalId: string | null
@@ -539,126 +499,9 @@ export type DepositReleasedEvent = {
     stillPayable: boolean
     /** The number of the payment in the Pix system. */
     endToEndId: string
+    code: string | null
     /** Your own data about the deposit. */
     metadata: Record<string, string> | null
-  }
-}
-
-export type Dispute = {
-  /** 32 hexadecimal digits. Events and the statement call it `disputeId`. */
-  id: string
-  /**
-   * OPEN: not decided yet. ACCEPTED: the payer got the money. REJECTED: the account keeps it. CANCELED: the
-   * payer gave up.
-   */
-  status: 'OPEN' | 'ACCEPTED' | 'REJECTED' | 'CANCELED'
-  /** What the payer wants back, in cents. */
-  value: number
-  /**
-   * What was set aside for it, in cents: at most what was available. It stays set aside while the dispute is
-   * OPEN.
-   */
-  held: number
-  /** Why, in the words of the payer or the bank. */
-  reason: string | null
-  /** The deposit that it is about. */
-  paymentLinkId: string | null
-  externalId: string | null
-  /** The id of the payment in Pix. */
-  endToEndId: string
-  openedAt: string
-  /** Seven days after it was opened: by the rules of Pix the bank decides until then. */
-  deadlineAt: string
-  /** When we learned that it ended. */
-  endedAt: string | null
-  evidence: Array<{
-    id: string
-    fileName: string
-    fileType: 'application/pdf' | 'image/png' | 'image/jpeg'
-    fileBytes: number
-    /** Of the file, in hexadecimal. Its bytes are kept only until it was sent. */
-    sha256: string
-    description: string | null
-    /** SENDING: on its way. SENT: the bank took it. REFUSED: it did not, and `failure` says why. */
-    status: 'SENDING' | 'SENT' | 'REFUSED'
-    failure: string | null
-    givenAt: string
-    /** When it was sent or refused. */
-    endedAt: string | null
-    givenBy: 'account' | 'operator'
-  }>
-}
-
-export type DisputeEndedEvent = {
-  /**
-   * The same in every delivery of this event, and in `webhook-id`. Treat it as opaque, of at most 100
-   * characters.
-   */
-  id: string
-  event: 'DISPUTE_ENDED'
-  /** When the event happened. */
-  createdAt: string
-  data: {
-    /** The `id` of the dispute. */
-    disputeId: string
-    /** The `id` of the charge. */
-    transactionId: string
-    /** UUID to query the charge with. */
-    paymentLinkId: string
-    /** Your own reference. */
-    externalId: string | null
-    /** What the payer wants back, in cents. */
-    disputedValue: number
-    /** What was set aside of your balance for it, in cents. */
-    heldValue: number
-    disputeReason: string | null
-    /** When the payer contested the payment. */
-    openedAt: string
-    /** Until when your evidence counts. */
-    deadlineAt: string
-    /** The number of the payment in the Pix system. */
-    endToEndId: string
-    /**
-     * `ACCEPTED`: the payer got the money. `REJECTED`: you keep it. `CANCELED`: the payer gave up, and you keep
-     * it.
-     */
-    status: 'ACCEPTED' | 'REJECTED' | 'CANCELED'
-    /** When we learned that it ended. */
-    endedAt: string
-  }
-}
-
-export type DisputeOpenedEvent = {
-  /**
-   * The same in every delivery of this event, and in `webhook-id`. Treat it as opaque, of at most 100
-   * characters.
-   */
-  id: string
-  event: 'DISPUTE_OPENED'
-  /** When the event happened. */
-  createdAt: string
-  data: {
-    /** The `id` of the dispute. */
-    disputeId: string
-    /** The `id` of the charge. */
-    transactionId: string
-    /** UUID to query the charge with. */
-    paymentLinkId: string
-    /** Your own reference. */
-    externalId: string | null
-    /** What the payer wants back, in cents. */
-    disputedValue: number
-    /** What was set aside of your balance for it, in cents. */
-    heldValue: number
-    disputeReason: string | null
-    /** When the payer contested the payment. */
-    openedAt: string
-    /** Until when your evidence counts. */
-    deadlineAt: string
-    /** The number of the payment in the Pix system. */
-    endToEndId: string
-    /** The status of the dispute. */
-    status: 'OPEN'
   }
 }
 
@@ -701,7 +544,6 @@ export type Exception = {
     | 'undone_refund'
     | 'code_closed'
     | 'code_limits'
-    | 'payer_unconfirmed'
   state: 'open' | 'resolving' | 'resolved'
   provider: string
   /** Null for an unnamed_payment. */
@@ -748,11 +590,6 @@ export type Exception = {
     reason: string
   } | null
   resolvedAt: string | null
-  /**
-   * Of a payment of a deposit with `payer`: whether that person paid. A payer_unconfirmed is resolved by
-   * itself as soon as it is known.
-   */
-  payerMatch: 'matched' | 'mismatched' | 'unknown' | null
   refund: {
     id: string
     status: 'PROCESSING' | 'DONE' | 'FAILED'
@@ -849,17 +686,6 @@ export type FullDeposit = {
   metadata: Record<string, string> | null
   /** The `externalId` of the code that the payer paid by. Null for a charge that you asked for. */
   code: string | null
-  /** The person who is to pay. */
-  payer: {
-    /** Its last two digits: `***.***.***-09`. The rest is not kept. */
-    taxId: string
-    policy: 'verify' | 'require'
-  } | null
-  /**
-   * matched: that person paid. mismatched: another one did. unknown: the provider has not said. Null when
-   * nobody asked, because nobody paid or `payer` is null.
-   */
-  payerMatch: 'matched' | 'mismatched' | 'unknown' | null
   /** Payments for this charge that were held, oldest first, at most 100: also those decided by now. */
   heldPayments: HeldPayment[]
   /** Its refunds, newest first, at most 100. */
@@ -930,15 +756,9 @@ export type HeldPayment = {
    * wrong_amount: it was not the `value`. second_payment: another payment had completed the charge, or another
    * deposit of its order. wrong_provider: it came by another provider than the charge’s. refunded_payment: the
    * provider had already given it back. unknown_charge: the provider first did not say which charge it was
-   * for. payer_unconfirmed: the provider had to say first who paid.
+   * for.
    */
-  reason:
-    | 'wrong_amount'
-    | 'second_payment'
-    | 'wrong_provider'
-    | 'refunded_payment'
-    | 'unknown_charge'
-    | 'payer_unconfirmed'
+  reason: 'wrong_amount' | 'second_payment' | 'wrong_provider' | 'refunded_payment' | 'unknown_charge'
   /**
    * What became of it, null while it is held. completed: it completed the charge. credited: to your balance.
    * credited_elsewhere: to another account. refunded: the payer has it back. written_off: the operator kept
@@ -1122,69 +942,7 @@ export type OperatorDeposit = {
   metadata: Record<string, string> | null
   /** The `externalId` of the code that the payer paid by. Null for a charge that you asked for. */
   code: string | null
-  /** The person who is to pay. */
-  payer: {
-    /** Its last two digits: `***.***.***-09`. The rest is not kept. */
-    taxId: string
-    policy: 'verify' | 'require'
-  } | null
-  /**
-   * matched: that person paid. mismatched: another one did. unknown: the provider has not said. Null when
-   * nobody asked, because nobody paid or `payer` is null.
-   */
-  payerMatch: 'matched' | 'mismatched' | 'unknown' | null
   account: DepositAccount
-}
-
-export type OperatorDispute = {
-  /** 32 hexadecimal digits. Events and the statement call it `disputeId`. */
-  id: string
-  /**
-   * OPEN: not decided yet. ACCEPTED: the payer got the money. REJECTED: the account keeps it. CANCELED: the
-   * payer gave up.
-   */
-  status: 'OPEN' | 'ACCEPTED' | 'REJECTED' | 'CANCELED'
-  /** What the payer wants back, in cents. */
-  value: number
-  /**
-   * What was set aside for it, in cents: at most what was available. It stays set aside while the dispute is
-   * OPEN.
-   */
-  held: number
-  /** Why, in the words of the payer or the bank. */
-  reason: string | null
-  /** The deposit that it is about. */
-  paymentLinkId: string | null
-  externalId: string | null
-  /** The id of the payment in Pix. */
-  endToEndId: string
-  openedAt: string
-  /** Seven days after it was opened: by the rules of Pix the bank decides until then. */
-  deadlineAt: string
-  /** When we learned that it ended. */
-  endedAt: string | null
-  provider: string
-  /** Null: the payment was in suspense. */
-  accountId: string | null
-  /** Of the account. */
-  email: string | null
-  evidence: Array<{
-    id: string
-    fileName: string
-    fileType: 'application/pdf' | 'image/png' | 'image/jpeg'
-    fileBytes: number
-    /** Of the file, in hexadecimal. Its bytes are kept only until it was sent. */
-    sha256: string
-    description: string | null
-    /** SENDING: on its way. SENT: the bank took it. REFUSED: it did not, and `failure` says why. */
-    status: 'SENDING' | 'SENT' | 'REFUSED'
-    failure: string | null
-    givenAt: string
-    /** When it was sent or refused. */
-    endedAt: string | null
-    /** Who gave it. */
-    givenBy: string
-  }>
 }
 
 export type OperatorPayout = {
@@ -1483,8 +1241,7 @@ export type StatementLine = {
    * charged again. `exception_credited`: a payment that the operator assigned to you, or a refund of yours
    * that came back. `refund_charged`: a refund made at the payment provider and charged to you.
    * `payout_reserved`: set aside for a payout. `payout_returned`: available again, because the payout was
-   * rejected. `dispute_held`: set aside because the payer contests the payment. `dispute_released`: available
-   * again, because the dispute ended.
+   * rejected.
    */
   kind: string
   /** The same as `net`. */
@@ -1497,8 +1254,6 @@ export type StatementLine = {
   refundId: string | null
   /** The payout that the line belongs to. */
   payoutId: string | null
-  /** The dispute that the line belongs to. */
-  disputeId: string | null
   /** The payout as it is now. A payout that is PAID has no line of its own for that. */
   payout: {
     status: 'REQUESTED' | 'PAID' | 'REJECTED'
@@ -1531,8 +1286,7 @@ export type StatementTotals = {
    * charged again. `exception_credited`: a payment that the operator assigned to you, or a refund of yours
    * that came back. `refund_charged`: a refund made at the payment provider and charged to you.
    * `payout_reserved`: set aside for a payout. `payout_returned`: available again, because the payout was
-   * rejected. `dispute_held`: set aside because the payer contests the payment. `dispute_released`: available
-   * again, because the dispute ended.
+   * rejected.
    */
   kind: string
   count: number
@@ -1554,13 +1308,10 @@ export type Webhook = {
     | 'DEPOSIT_CANCELED'
     | 'DEPOSIT_HELD'
     | 'DEPOSIT_RELEASED'
-    | 'DEPOSIT_PAYER_CHECKED'
     | 'DEPOSIT_REFUNDED'
     | 'REFUND_FAILED'
     | 'PAYOUT_PAID'
     | 'PAYOUT_REJECTED'
-    | 'DISPUTE_OPENED'
-    | 'DISPUTE_ENDED'
     | 'WEBHOOK_DISABLED'
     | 'KEY_CREATED'
     | 'KEY_REVOKED'
@@ -1689,13 +1440,10 @@ export type KnownEvent =
   | DepositCanceledEvent
   | DepositHeldEvent
   | DepositReleasedEvent
-  | DepositPayerCheckedEvent
   | DepositRefundedEvent
   | RefundFailedEvent
   | PayoutPaidEvent
   | PayoutRejectedEvent
-  | DisputeOpenedEvent
-  | DisputeEndedEvent
   | WebhookDisabledEvent
   | KeyCreatedEvent
   | KeyRevokedEvent
@@ -1758,13 +1506,9 @@ export type ErrorCode =
   | 'refund_too_old'
   | 'balance_too_small'
   | 'code_limit'
-  | 'payer_unconfirmable'
-  | 'payer_mismatched'
   | 'codes_not_offered'
   | 'payout_limit'
   | 'payout_ended'
-  | 'dispute_ended'
-  | 'evidence_limit'
   | 'refund_ended'
   | 'refund_not_sent'
   | 'refund_in_progress'

@@ -77,7 +77,13 @@ describe('what guiche signed', () => {
           return `${event.data.reversedValue} cents reversed`
         case 'DEPOSIT_HELD':
           expectTypeOf(event.data.reason).toEqualTypeOf<
-            'wrong_amount' | 'second_payment' | 'wrong_provider' | 'refunded_payment' | 'payer_unconfirmed'
+            | 'wrong_amount'
+            | 'second_payment'
+            | 'wrong_provider'
+            | 'refunded_payment'
+            | 'payer_unconfirmed'
+            | 'code_closed'
+            | 'code_limits'
           >()
           return `${event.data.receivedValue} cents held`
         case 'DEPOSIT_RELEASED':

@@ -178,6 +178,7 @@ test('each payment that completes nothing is told as held once, with its reason,
     'DEPOSIT_HELD',
     {
       metadata: null,
+      code: null,
       transactionId: underpaid.id,
       paymentLinkId: underpaid.paymentLinkId,
       externalId: 'order-1',
@@ -258,7 +259,7 @@ test('the decision about a held payment is told once, when it has its effect, wi
     const { id } = await resolve(w, way)
     await expect(resolveException(w.ctx, OPERATOR, id, way, 'again')).rejects.toThrow('already resolved')
     const { id: transactionId, paymentLinkId } = charge
-    const about = { transactionId, paymentLinkId, externalId: null, metadata: null }
+    const about = { transactionId, paymentLinkId, externalId: null, metadata: null, code: null }
     released.push({ ...about, endToEndId, receivedValue: 40_00, ...wanted })
   }
   const all = await told()

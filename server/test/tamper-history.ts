@@ -96,7 +96,7 @@ async function makeDebt(w: World, account: TestAccount): Promise<void> {
   await completedCharge(w, { account, valueCents: 10_00 })
 }
 
-/** A code whose limits changed, one that is closed, and payments of both that are held. */
+/** A code whose limits changed, with a held payment that was credited, and a closed one that holds a payment. */
 async function makeCodes(w: World, victim: TestAccount, eve: TestAccount): Promise<void> {
   const limits = { description: null, minValueCents: null, maxValueCents: null }
   const ensure = async ({ caller }: TestAccount, externalId: string, given: Partial<CodeLimits> = {}) => {
@@ -112,6 +112,7 @@ async function makeCodes(w: World, victim: TestAccount, eve: TestAccount): Promi
   await payCode(code, 43_00)
   await ensure(victim, 'customer-1', { maxValueCents: 400_00 })
   for (const cents of [44_00, 450_00]) await payCode(code, cents)
+  await resolve(w, 'code_limits', { how: 'credit', accountId: victim.accountId })
   await payCode(await ensure(eve, 'customer-1'), 45_00)
   const closed = await ensure(victim, 'customer-2')
   await closeCode(w.ctx, OPERATOR, victim.accountId, 'customer-2')

@@ -16,6 +16,7 @@ const MONEY: readonly QueryKey[] = [...DEPOSIT, ['list', '/statement'], ['balanc
 const PAYOUT: readonly QueryKey[] = [...MONEY, ['list', '/payouts']]
 const DISPUTE: readonly QueryKey[] = [...MONEY, ['list', '/disputes'], ['dispute']]
 const KEYS: readonly QueryKey[] = [['overview'], ['keys']]
+const CODES: readonly QueryKey[] = [['code'], ['list', '/codes']]
 /** What is out of date after a change that no event tells. */
 const UNTOLD: readonly QueryKey[] = PAYOUT
 
@@ -24,8 +25,8 @@ const OUT_OF_DATE: Record<EventKind | 'WEBHOOK_TEST', readonly QueryKey[]> = {
   DEPOSIT_ASSET_SUCCESS: MONEY,
   DEPOSIT_EXPIRED: DEPOSIT,
   DEPOSIT_CANCELED: DEPOSIT,
-  DEPOSIT_HELD: DEPOSIT,
-  DEPOSIT_RELEASED: MONEY,
+  DEPOSIT_HELD: [...DEPOSIT, ...CODES],
+  DEPOSIT_RELEASED: [...MONEY, ...CODES],
   DEPOSIT_PAYER_CHECKED: DEPOSIT,
   DEPOSIT_REFUNDED: MONEY,
   DEPOSIT_REVERSED: MONEY,

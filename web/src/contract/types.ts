@@ -117,6 +117,7 @@ export type Attention = {
   kind:
     | 'account_suspended'
     | 'payment_held'
+    | 'code_payment_held'
     | 'webhook_disabled'
     | 'webhook_failing'
     | 'key_expiring'
@@ -746,6 +747,8 @@ export type Code = {
   emv: string
   qrCodeLink: string
   codeUrl: string
+  heldValue: number
+  keptValue: number
   createdAt: string
   closedAt: string | null
 }

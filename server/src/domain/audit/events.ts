@@ -1,6 +1,7 @@
 import { isoTime, jsonText } from '../../db/sql-values.ts'
 import { IS_REVERSAL, MADE_BEFORE } from '../refunds/refund-states.ts'
-import { DEPOSIT_PAID } from '../webhooks/deposit-event-kinds.ts'
+import { IS_HELD_OF_CODE } from '../deposits/held-events.ts'
+import { DEPOSIT_HELD, DEPOSIT_PAID, DEPOSIT_RELEASED } from '../webhooks/deposit-event-kinds.ts'
 import type { FieldsInSql } from '../webhooks/event-fields.ts'
 import { DISPUTE_ENDED, DISPUTE_OPENED } from '../webhooks/dispute-event-kinds.ts'
 import { PAYOUT_PAID, PAYOUT_REJECTED } from '../webhooks/payout-event-kinds.ts'
@@ -127,6 +128,36 @@ function disputeEvent<Facts>(kind: 'OPENED' | 'ENDED', fields: FieldsInSql<Facts
   })
 }
 
+// Of money that is held of a code. For a charge it is not known whether the account could see the charge by then.
+function heldEvent<Facts>(
+  kind: 'DEPOSIT_HELD' | 'DEPOSIT_RELEASED',
+  { at, fields }: { at: string; fields: FieldsInSql<Facts> },
+): string {
+  const which = kind === 'DEPOSIT_HELD' ? 'held' : 'released'
+  return check({
+    subject: `'payment ' || coalesce(p.end_to_end_id, ${nameOf('e.subject_id')})`,
+    from: `(
+    exceptions x
+    join payments p on p.id = x.payment_id
+    join codes k on ${IS_HELD_OF_CODE} and ${at} is not null
+    cross join lateral (
+      select coalesce(sum(r.amount_cents), 0)::bigint as cents
+      from exceptions o join refunds r on r.id = o.refund_id
+      where o.payment_id = p.id and o.kind = 'foreign_refund' and o.resolved_at = x.resolved_at
+    ) f
+  )
+  full join (
+    select * from events where kind = '${kind}' and body::json -> 'data' ->> 'code' is not null
+      and body::json -> 'data' ->> 'transactionId' is null
+  ) e on e.subject_id = left(encode(sha256(convert_to(p.end_to_end_id, 'UTF8')), 'hex'), 32)::uuid`,
+    exists: {
+      [`is ${which} of a code, and has no event`]: 'e.id is not null',
+      [`has an event that it is ${which} of a code, and is not`]: 'p.id is not null',
+    },
+    rules: told({ subject: 'e.subject_id', account: 'k.account_id', at, fields }),
+  })
+}
+
 // ---- Deliveries: their outcomes are sealed, and these rows are not ----
 
 // The longest pause between attempts is a day, and a fifth of it.
@@ -173,5 +204,7 @@ export const EVENT_CHECKS: Checks = {
     union all ${refundEvent('DEPOSIT_REVERSED', IS_REVERSAL, DEPOSIT_REVERSED)}`,
   payout_event: `${payoutEvent('PAID', PAYOUT_PAID)} union all ${payoutEvent('REJECTED', PAYOUT_REJECTED)}`,
   dispute_event: `${disputeEvent('OPENED', DISPUTE_OPENED)} union all ${disputeEvent('ENDED', DISPUTE_ENDED)}`,
+  held_event: `${heldEvent('DEPOSIT_HELD', { at: 'x.opened_at', fields: DEPOSIT_HELD })}
+  union all ${heldEvent('DEPOSIT_RELEASED', { at: 'x.resolved_at', fields: DEPOSIT_RELEASED })}`,
   delivery,
 }

@@ -13,15 +13,15 @@ import { eventBody, sealEvent, TELL, type NewEvent, type StoredEvent } from '../
 import { hasEnded, isVisible, type LockedCharge } from './charge-reads.ts'
 import { COMPLETE_CHARGES, EXPIRY_GRACE_MS, MAKE_CHARGES, markOrderPaid, reclaimExternalIds } from './charge-states.ts'
 import { enqueuePayerChecks } from './checks/check-queue.ts'
-import { heldEvent, releasedEvent } from './held-events.ts'
+import { heldEvent, releasedEvent, type HeldFor, type NamedCode } from './held-events.ts'
 import { requireTaken } from './order-locks.ts'
 import { resolveUnnamed } from '../exceptions/exception-states.ts'
 
 /** Why a payment completes no charge. */
-export type SuspenseKind = 'unknown_charge' | CodeRefusal | HeldReason
+export type SuspenseKind = 'unknown_charge' | HeldReason
 
 /** Of a code that was closed, or whose limits, or those of its account, the value does not fit. */
-export type CodeRefusal = 'code_closed' | 'code_limits'
+export type CodeRefusal = Extract<HeldReason, `code_${string}`>
 
 export type Payment = Pick<ReceivedPayment, 'provider' | 'endToEndId' | 'txid' | 'amountCents' | 'occurredAt'>
 
@@ -33,6 +33,8 @@ export type Matched = Omit<Credited, 'kind'> & { kind: 'matched'; heldBy: string
 type Excepted = Omit<Credited, 'kind' | 'charge'> & {
   kind: 'excepted'
   charge: LockedCharge | undefined
+  /** That the payment names. */
+  code: NamedCode | undefined
   exception: SuspenseKind
 }
 
@@ -75,6 +77,7 @@ const COLUMNS: Columns<Row> = {
   own_id: ['uuid', ({ ownId }) => ownId],
   body: ['json', ({ body }) => body],
   news_id: ['uuid', ({ news }) => news?.id],
+  news_account: ['uuid', ({ news }) => news?.accountId],
   news_kind: ['text', ({ news }) => news?.kind],
   news_subject: ['uuid', ({ news }) => news?.subjectId],
   news_body: ['json', ({ news }) => news?.body],
@@ -137,7 +140,7 @@ const BOOK = prepared(`
     insert into exceptions (id, payment_id, kind, opened_at)
     select own_id, payment_id, exception, now from kept where kind = 'excepted'
   ), telling as (
-    select news_id as id, account_id, news_kind as kind, news_subject as subject_id, news_body as body,
+    select news_id as id, news_account as account_id, news_kind as kind, news_subject as subject_id, news_body as body,
       now as created_at, now as due_at, news_seal as seal, 2 * place as place
     from kept where news_id is not null
     union all
@@ -284,8 +287,8 @@ function isLate(charge: LockedCharge, { occurredAt }: Payment): boolean {
 }
 
 function newsOf(tx: Pick<Tx, 'sealer'>, now: Date, settlement: Settlement): Row['news'] {
-  if (!hasNews(settlement)) return undefined
   const event = heldOrReleased(now, settlement)
+  if (!event) return undefined
   const stored = { ...event, id: newUuid7(now), body: eventBody(event) }
   return { ...stored, seal: sealEvent(tx, stored) }
 }
@@ -296,20 +299,26 @@ function asksPayer(settlement: Settlement): boolean {
   return policyOf(settlement.charge) === 'verify'
 }
 
-/** Of a payment that is held for a visible charge, or no longer held. */
-function hasNews(settlement: Settlement): settlement is News {
-  if (settlement.kind !== 'excepted') return settlement.kind === 'matched'
-  const { charge, exception } = settlement
-  return charge !== undefined && isVisible(charge) && exception !== 'unknown_charge'
+function hasNews(settlement: Settlement): boolean {
+  return settlement.kind === 'excepted' ? whatHeldFor(settlement) !== undefined : settlement.kind === 'matched'
 }
 
-type News = Matched | (Excepted & { charge: LockedCharge; exception: HeldReason })
+/** A visible charge or a code. */
+function whatHeldFor({ charge, code, exception }: Excepted): HeldFor | undefined {
+  if (exception === 'unknown_charge') return undefined
+  return code ?? (charge && isVisible(charge) ? charge : undefined)
+}
 
-function heldOrReleased(now: Date, settlement: News): NewEvent {
-  const { charge, payment } = settlement
-  if (settlement.kind === 'excepted') return heldEvent(now, charge, payment, settlement.exception)
+function heldOrReleased(now: Date, settlement: Settlement): NewEvent | undefined {
+  if (settlement.kind === 'credited') return undefined
+  const { payment } = settlement
+  if (settlement.kind === 'excepted') {
+    const [heldFor, reason] = [whatHeldFor(settlement), settlement.exception]
+    return heldFor && reason !== 'unknown_charge' ? heldEvent(now, heldFor, payment, reason) : undefined
+  }
+  const { charge } = settlement
   const creditedCents = payment.amountCents - charge.feeCents
-  const released = { charge, payment, creditedCents, returnedCents: 0, isPayable: false }
+  const released = { charge, code: charge.code, payment, creditedCents, returnedCents: 0, isPayable: false }
   return releasedEvent(now, charge.accountId, { ...released, outcome: 'completed' })
 }
 

@@ -9,23 +9,23 @@ import { priceDeposit, termsFor, type TermsOverrides } from '../core/terms.ts'
 import type { ReceivedPayment } from '../ports/provider.ts'
 import type { SuspenseKind } from './book-payments.ts'
 import type { LockedCharge } from './charge-reads.ts'
+import type { NamedCode } from './held-events.ts'
 
 // A payment that carries the txid of a code has no charge that waits for it. It makes one, which is COMPLETED from its
 // first moment, in the statement that books the payment. From there on it is a deposit as any other.
 
-export type Fit = { charge: LockedCharge; exception?: undefined } | { charge?: undefined; exception: SuspenseKind }
+export type Fit =
+  | { charge: LockedCharge; code?: undefined; exception?: undefined }
+  | { charge?: undefined; code?: NamedCode; exception: SuspenseKind }
 
 /** Undefined for a payment that names no code. */
 export type FitsOfCodes = (payment: ReceivedPayment) => Fit | undefined
 
 export const NO_CODES: FitsOfCodes = () => undefined
 
-type LockedCode = {
+type LockedCode = NamedCode & {
   id: string
-  accountId: string
-  externalId: string
   provider: string
-  txid: string
   isOpen: boolean
   version: number
   description: string | null
@@ -65,11 +65,11 @@ export async function lockCodes(
 
 function fitOfCode(pricing: Pricing, now: Date, payment: ReceivedPayment, code: LockedCode): Fit {
   const { amountCents } = payment
-  if (!code.isOpen) return { exception: 'code_closed' }
+  if (!code.isOpen) return { code, exception: 'code_closed' }
   const isInside = amountCents >= (code.minValueCents ?? 0) && amountCents <= (code.maxValueCents ?? amountCents)
   const feeCents = isInside ? tryFee(pricing, code, amountCents) : undefined
-  if (feeCents === undefined) return { exception: 'code_limits' }
-  if (isGone(payment)) return { exception: 'refunded_payment' }
+  if (feeCents === undefined) return { code, exception: 'code_limits' }
+  if (isGone(payment)) return { code, exception: 'refunded_payment' }
   return { charge: newCharge(pricing, now, payment, { code, feeCents }) }
 }
 

@@ -5,8 +5,8 @@ import { hexId } from '../../db/sql-values.ts'
 import type { Resolution } from '../exceptions/exception-states.ts'
 import type { CodeRefusal, SuspenseKind } from './book-payments.ts'
 
-// Money that was received for a charge without completing it, because of a wrong amount or as a second payment. Money
-// that was refunded is neither held nor kept.
+// Money that was received for a charge without completing it, because of a wrong amount or as a second payment, or for
+// a code that did not take it. Money that was refunded is neither held nor kept.
 
 export type HeldMoney = {
   heldCents: Cents
@@ -21,13 +21,13 @@ export const NOTHING_HELD: HeldMoney = { heldCents: 0, keptCents: 0, returnedCen
 const OWN_EXCEPTION = `
   x.payment_id = p.id and x.refund_id is null and x.kind not in ('foreign_refund', 'undone_refund')`
 
-export const SELECT_HELD = `
+const sumsOf = (id: string, payments: string, where: string) => `
   select
-    ${hexId('p.charge_id')} as id,
+    ${id} as id,
     coalesce(sum(p.amount_cents - r.returned) filter (where x.resolved_at is null), 0)::bigint as "heldCents",
     coalesce(sum(p.amount_cents - r.returned) filter (where x.resolved_at is not null), 0)::bigint as "keptCents",
     sum(r.returned - r.undone)::bigint as "returnedCents"
-  from payments p
+  from ${payments}
   join exceptions x on ${OWN_EXCEPTION}
   cross join lateral (
     select
@@ -37,13 +37,30 @@ export const SELECT_HELD = `
         select from exceptions u where u.refund_id = refunds.id and u.kind = 'undone_refund')), 0) as undone
     from refunds where payment_id = p.id and status = 'DONE'
   ) r
-  where p.charge_id = any($1) and not p.credited
-  group by p.charge_id`
+  where ${where} and not p.credited
+  group by 1`
+
+export const SELECT_HELD = sumsOf(hexId('p.charge_id'), 'payments p', 'p.charge_id = any($1)')
+
+const SELECT_HELD_OF_CODES = sumsOf(
+  'k.txid',
+  'codes k join payments p on p.charge_id is null and lower(p.txid) = k.txid and p.provider = k.provider',
+  `k.txid = any($1) and x.kind <> 'unknown_charge'`,
+)
+
+/** By txid. Codes without such money are not in the map. */
+export function readHeldOfCodes(core: Core, txids: string[]): Promise<Map<string, HeldMoney>> {
+  return readSums(core, SELECT_HELD_OF_CODES, txids)
+}
 
 /** Charges without such money are not in the map. */
-export async function readHeld(core: Core, chargeIds: string[]): Promise<Map<string, HeldMoney>> {
-  if (chargeIds.length === 0) return new Map()
-  const rows = await query<HeldMoney & { id: string }>(core.pool, SELECT_HELD, [chargeIds])
+export function readHeld(core: Core, chargeIds: string[]): Promise<Map<string, HeldMoney>> {
+  return readSums(core, SELECT_HELD, chargeIds)
+}
+
+async function readSums(core: Core, sql: string, ids: string[]): Promise<Map<string, HeldMoney>> {
+  if (ids.length === 0) return new Map()
+  const rows = await query<HeldMoney & { id: string }>(core.pool, sql, [ids])
   return new Map(rows.map(({ id, ...held }) => [id, held]))
 }
 

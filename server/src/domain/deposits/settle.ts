@@ -89,13 +89,13 @@ function decide(
   const inOrder = candidates.toSorted((a, b) => a.payment.occurredAt.getTime() - b.payment.occurredAt.getTime())
   return inOrder.flatMap((candidate): Settlement[] => {
     const { payment } = candidate
-    const { charge, exception } = fitOf(payment, paid)
+    const { charge, code, exception } = fitOf(payment, paid)
     if (charge) paid.add(orderOf(charge))
     if (candidate.heldBy !== undefined) return charge ? [{ kind: 'matched', ...candidate, charge }] : []
     const paymentId = newUuid7(now)
     return charge
       ? [{ kind: 'credited', paymentId, payment, charge }]
-      : [{ kind: 'excepted', paymentId, payment, charge: chargeOf(payment, charges), exception }]
+      : [{ kind: 'excepted', paymentId, payment, charge: chargeOf(payment, charges), code, exception }]
   })
 }
 

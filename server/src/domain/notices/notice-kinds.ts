@@ -42,8 +42,8 @@ export const NOTICE_KINDS = {
     isQuiet: (data) => data.reason === 'payer_unconfirmed',
     began: (data, language) =>
       language === 'en'
-        ? `${reais(data.receivedValue)} arrived for the deposit ${nameOf(data)}, ${HELD.en[text(data.reason)] ?? 'which it does not fit'}. It is under review until it is decided what becomes of the money.`
-        : `Chegaram ${reais(data.receivedValue)} para o depósito ${nameOf(data)}, ${HELD['pt-BR'][text(data.reason)] ?? 'que não combina com o valor'}. O valor está em análise até que se decida o que fazer com ele.`,
+        ? `${reais(data.receivedValue)} arrived for the ${heldFor(data, language)}, ${HELD.en[text(data.reason)] ?? 'which it does not fit'}. It is under review until it is decided what becomes of the money.`
+        : `Chegaram ${reais(data.receivedValue)} para o ${heldFor(data, language)}, ${HELD['pt-BR'][text(data.reason)] ?? 'que não combina com o valor'}. O valor está em análise até que se decida o que fazer com ele.`,
     ended: (data, language) =>
       language === 'en'
         ? `The payment of ${reais(data.receivedValue)}${ofDeposit(data, language)} ${releasedText(data, language)}.`
@@ -288,12 +288,16 @@ const HELD: Record<NoticeLanguage, Record<string, string>> = {
     second_payment: 'which was paid before',
     wrong_provider: 'which belongs to another bank',
     refunded_payment: 'and the bank had returned it',
+    code_closed: 'which is closed',
+    code_limits: 'whose limits it does not fit',
   },
   'pt-BR': {
     wrong_amount: 'que tem outro valor',
     second_payment: 'que já tinha sido pago',
     wrong_provider: 'que é de outro banco',
     refunded_payment: 'e o banco já os tinha devolvido',
+    code_closed: 'que está encerrado',
+    code_limits: 'fora dos limites dele',
   },
 }
 
@@ -367,11 +371,18 @@ function nameOf({ externalId, paymentLinkId }: NoticeData): string {
 }
 
 function ofDeposit(data: NoticeData, language: NoticeLanguage): string {
-  if (text(data.paymentLinkId) === '') return ''
-  return language === 'en' ? ` for the deposit ${nameOf(data)}` : ` do depósito ${nameOf(data)}`
+  if (text(data.paymentLinkId) === '' && text(data.code) === '') return ''
+  return `${language === 'en' ? ' for the' : ' do'} ${heldFor(data, language)}`
 }
 
-function depositPath({ paymentLinkId }: NoticeData): string {
+/** A deposit, or a code that did not take the money. */
+function heldFor(data: NoticeData, language: NoticeLanguage): string {
+  if (text(data.paymentLinkId) === '') return `${language === 'en' ? 'code' : 'código'} ${text(data.code)}`
+  return `${language === 'en' ? 'deposit' : 'depósito'} ${nameOf(data)}`
+}
+
+function depositPath({ paymentLinkId, code }: NoticeData): string {
+  if (text(paymentLinkId) === '' && text(code) !== '') return `/codes/${encodeURIComponent(text(code))}`
   return text(paymentLinkId) === '' ? '/deposits' : `/deposits/${text(paymentLinkId)}`
 }
 

@@ -7,6 +7,7 @@ import { listClosings, type Closing } from '../reconciliation/closings.ts'
 import { DAY_ZONE, dayOf, daysUntil, dayStart } from '../core/business-days.ts'
 import { readReport } from './read-report.ts'
 import { readDailyTotals, refreshDailyTotals, type Counts, type DayCounts } from './daily-totals.ts'
+import { IS_HELD_OF_CODE } from '../deposits/held-events.ts'
 import type { HeldMoney } from '../deposits/held-payments.ts'
 import type { Core } from '../core/core.ts'
 import { HAS_SECOND_FACTOR } from '../users/second-factor.ts'
@@ -38,6 +39,7 @@ export type Attention = {
 export const ATTENTION_KINDS = [
   'account_suspended',
   'payment_held',
+  'code_payment_held',
   'webhook_disabled',
   'webhook_failing',
   'key_expiring',
@@ -173,6 +175,10 @@ async function readAttention(core: Core, accountId: string): Promise<Attention[]
        select 'payment_held', c.payment_link_id::text, x.kind, x.opened_at, p.amount_cents
        from exceptions x join payments p on p.id = x.payment_id join charges c on c.id = p.charge_id
        where x.resolved_at is null and x.refund_id is null and c.account_id = $1 order by x.opened_at limit $4)
+     union all (
+       select 'code_payment_held', k.external_id, x.kind, x.opened_at, p.amount_cents
+       from exceptions x join payments p on p.id = x.payment_id join codes k on ${IS_HELD_OF_CODE}
+       where x.resolved_at is null and k.account_id = $1 order by x.opened_at limit $4)
      union all select 'webhook_disabled', id::text, name, disabled_at, null from own_webhooks where disabled_at is not null
      union all select 'webhook_failing', id::text, name, failing_since, null from own_webhooks
        where failing_since is not null and disabled_at is null

@@ -92,53 +92,18 @@ const HELD_REASONS = [
   'wrong_provider',
   'refunded_payment',
   'payer_unconfirmed',
+  'code_closed',
+  'code_limits',
 ] as const
 export type HeldReason = (typeof HELD_REASONS)[number]
 
-type Held = {
-  charge: EventCharge & WithMetadata & { valueCents: Cents }
-  payment: { amountCents: Cents; endToEndId: string; occurredAt: Date }
-  reason: HeldReason
-}
+/** A payment names a charge, or a code by its `externalId`, or neither. */
+type Named = { charge: (EventCharge & WithMetadata) | null; code: string | null }
 
-const RECEIVED_EXAMPLE = 4900
+const UNNAMED = 'Null for a payment of a code, and for one that named nothing.'
 
-export const DEPOSIT_HELD: EventFields<Held> = {
-  ...CHARGE,
-  value: { schema: cents('The value of the charge'), valueOf: ({ charge }) => charge.valueCents },
-  receivedValue: {
-    schema: cents('What arrived, and is held'),
-    example: RECEIVED_EXAMPLE,
-    valueOf: ({ payment }) => payment.amountCents,
-  },
-  reason: {
-    schema: z.enum(HELD_REASONS).meta({
-      description:
-        'Why it does not complete the charge. `second_payment`: the charge, or its order by another charge, was paid before. `refunded_payment`: the bank had refunded it, or part of it. `wrong_provider`: it arrived at another provider than that of the charge. `payer_unconfirmed`: the provider is asked whether the person that the deposit requires paid; nobody has to decide.',
-    }),
-    example: 'wrong_amount',
-    valueOf: ({ reason }) => reason,
-  },
-  endToEndId: { schema: endToEndId, valueOf: ({ payment }) => payment.endToEndId },
-  paidAt: { schema: time('When the payer paid.'), valueOf: ({ payment }) => payment.occurredAt.toISOString() },
-  ...METADATA,
-}
-
-const OUTCOMES = ['completed', 'credited', 'credited_elsewhere', 'refunded', 'written_off'] as const
-
-export type Released = {
-  /** Null if the payment named none. */
-  charge: (EventCharge & WithMetadata) | null
-  outcome: (typeof OUTCOMES)[number]
-  payment: { amountCents: Cents; endToEndId: string }
-  creditedCents: Cents
-  returnedCents: Cents
-  isPayable: boolean
-}
-
-const UNNAMED = 'Null if the payment named no charge.'
-
-export const DEPOSIT_RELEASED: EventFields<Released> = {
+// In SQL those of a payment of code k.
+const NAMED: FieldsInSql<Named> = {
   transactionId: {
     schema: z
       .string()
@@ -146,12 +111,75 @@ export const DEPOSIT_RELEASED: EventFields<Released> = {
       .meta({ description: `The \`id\` of the charge. ${UNNAMED}` }),
     example: CHARGE_ID,
     valueOf: ({ charge }) => charge?.id ?? null,
+    sql: 'null::text',
   },
   paymentLinkId: {
     schema: z.string().nullable().meta({ description: UNNAMED }),
     valueOf: ({ charge }) => charge?.paymentLinkId ?? null,
+    sql: 'null::text',
   },
-  externalId: { valueOf: ({ charge }) => charge?.externalId ?? null },
+  externalId: { valueOf: ({ charge }) => charge?.externalId ?? null, sql: 'null::text' },
+}
+
+const CODE_OR_METADATA: FieldsInSql<Named> = {
+  code: {
+    schema: text('The `externalId` of the code that the payer paid by. Null for a payment of a charge.').nullable(),
+    example: null,
+    valueOf: ({ code }) => code,
+    sql: 'k.external_id',
+  },
+  metadata: { valueOf: ({ charge }) => readMetadata(charge?.metadata ?? null), sql: 'null::text' },
+}
+
+type HeldPayment = { amountCents: Cents; endToEndId: string; occurredAt: Date }
+type Held = Named & { valueCents: Cents | null; payment: HeldPayment; reason: HeldReason }
+
+const RECEIVED_EXAMPLE = 4900
+
+export const DEPOSIT_HELD: FieldsInSql<Held> = {
+  ...NAMED,
+  value: {
+    schema: cents('The value of the charge').nullable(),
+    valueOf: ({ valueCents }) => valueCents,
+    sql: 'null::bigint',
+  },
+  receivedValue: {
+    schema: cents('What arrived, and is held'),
+    example: RECEIVED_EXAMPLE,
+    valueOf: ({ payment }) => payment.amountCents,
+    sql: 'p.amount_cents',
+  },
+  reason: {
+    schema: z.enum(HELD_REASONS).meta({
+      description:
+        'Why it does not complete the charge. `second_payment`: the charge, or its order by another charge, was paid before. `refunded_payment`: the bank had refunded it, or part of it. `wrong_provider`: it arrived at another provider than that of the charge. `payer_unconfirmed`: the provider is asked whether the person that the deposit requires paid; nobody has to decide. `code_closed`: its code was closed. `code_limits`: it was outside of the limits of its code or yours, or not above its fee.',
+    }),
+    example: 'wrong_amount',
+    valueOf: ({ reason }) => reason,
+    sql: 'x.kind',
+  },
+  endToEndId: { schema: endToEndId, valueOf: ({ payment }) => payment.endToEndId, sql: 'p.end_to_end_id' },
+  paidAt: {
+    schema: time('When the payer paid.'),
+    valueOf: ({ payment }) => payment.occurredAt.toISOString(),
+    sql: isoTime('p.occurred_at'),
+  },
+  ...CODE_OR_METADATA,
+}
+
+const OUTCOMES = ['completed', 'credited', 'credited_elsewhere', 'refunded', 'written_off'] as const
+
+export type Released = Named & {
+  outcome: (typeof OUTCOMES)[number]
+  payment: { amountCents: Cents; endToEndId: string }
+  creditedCents: Cents
+  returnedCents: Cents
+  isPayable: boolean
+}
+
+// In SQL, f is what the provider had refunded by itself.
+export const DEPOSIT_RELEASED: FieldsInSql<Released> = {
+  ...NAMED,
   outcome: {
     schema: z.enum(OUTCOMES).meta({
       description:
@@ -159,29 +187,35 @@ export const DEPOSIT_RELEASED: EventFields<Released> = {
     }),
     example: 'refunded',
     valueOf: ({ outcome }) => outcome,
+    sql: `case x.resolution when 'refund' then 'refunded' when 'write_off' then 'written_off'
+      else case when x.account_id = k.account_id then 'credited' else 'credited_elsewhere' end end`,
   },
   receivedValue: {
     schema: cents('What had arrived'),
     example: RECEIVED_EXAMPLE,
     valueOf: ({ payment }) => payment.amountCents,
+    sql: 'p.amount_cents',
   },
   creditedValue: {
     schema: cents('What was credited to your balance'),
     example: 0,
     valueOf: ({ creditedCents }) => creditedCents,
+    sql: `case when x.resolution = 'credit' and x.account_id = k.account_id then p.amount_cents - f.cents else 0 end`,
   },
   returnedValue: {
     schema: cents('What the payer got back'),
     example: RECEIVED_EXAMPLE,
     valueOf: ({ returnedCents }) => returnedCents,
+    sql: `case when x.resolution = 'refund' then p.amount_cents else f.cents end`,
   },
   stillPayable: {
     schema: z.boolean().meta({ description: 'Whether the charge could still be paid then.' }),
     example: true,
     valueOf: ({ isPayable }) => isPayable,
+    sql: 'false',
   },
-  endToEndId: { schema: endToEndId, valueOf: ({ payment }) => payment.endToEndId },
-  metadata: { valueOf: ({ charge }) => readMetadata(charge?.metadata ?? null) },
+  endToEndId: { schema: endToEndId, valueOf: ({ payment }) => payment.endToEndId, sql: 'p.end_to_end_id' },
+  ...CODE_OR_METADATA,
 }
 
 export type PayerAnswered = {
@@ -240,7 +274,7 @@ export const DEPOSIT_KINDS = {
       'pt-BR': 'Chegou dinheiro que não conclui um depósito, como um valor errado ou um segundo pagamento',
     },
     description:
-      'The money is held. Sent once for each payment that names a charge of yours. The operator decides about it; do not ask the payer to pay again meanwhile.',
+      'The money is held. Sent once for each payment that names a charge or a code of yours. The operator decides about it; do not ask the payer to pay again meanwhile.',
     subject: HELD_SUBJECT,
     fields: DEPOSIT_HELD,
   },
@@ -251,7 +285,7 @@ export const DEPOSIT_KINDS = {
       'pt-BR': 'Foi decidido o que acontece com um pagamento em análise',
     },
     description:
-      'Sent once for each payment, when the decision has its effect: a refund, when the provider has made it. Its id ends as that of `DEPOSIT_HELD`. A payment that completes its charge after all has this event first, and `DEPOSIT_ASSET_SUCCESS` after it. A payment that named no charge has only this one, when it is credited or completes a charge.',
+      'Sent once for each payment, when the decision has its effect: a refund, when the provider has made it. Its id ends as that of `DEPOSIT_HELD`. A payment that completes its charge after all has this event first, and `DEPOSIT_ASSET_SUCCESS` after it. A payment that named neither a charge nor a code has only this one, when it is credited or completes a charge.',
     subject: HELD_SUBJECT,
     fields: DEPOSIT_RELEASED,
   },

@@ -3,6 +3,7 @@ import { MAX_CENTS } from '../../base/money.ts'
 import { actorOf } from '../../domain/accounts/callers.ts'
 import type { Context } from '../../domain/context.ts'
 import { closeCode, ensureCode, listCodes, readCode, type Code } from '../../domain/deposits/codes.ts'
+import { NOTHING_HELD, readHeldOfCodes, type HeldMoney } from '../../domain/deposits/held-payments.ts'
 import {
   BODY_ERROR,
   cents,
@@ -19,6 +20,14 @@ import { ownText } from './deposits.ts'
 
 export function codeRoutes(app: Api, ctx: Context): void {
   const { publicUrl } = ctx.settings
+  const presentAll = async (codes: Code[]) => {
+    const held = await readHeldOfCodes(
+      ctx,
+      codes.map(({ txid }) => txid),
+    )
+    return codes.map((code) => presentCode(publicUrl, code, held.get(code.txid)))
+  }
+  const present = async (code: Code) => (await presentAll([code]))[0]!
   const writing = { scope: 'deposits:write', fresh: false } as const
   app.put('/api/codes/:externalId', { schema: routes.ensureCode, config: writing }, async (request, reply) => {
     const { externalId } = request.params
@@ -31,24 +40,24 @@ export function codeRoutes(app: Api, ctx: Context): void {
       maxValueCents: maxValue,
     })
     if (isNew) reply.code(201).header('location', `/api/codes/${encodeURIComponent(externalId)}`)
-    return { success: true as const, code: presentCode(publicUrl, code) }
+    return { success: true as const, code: await present(code) }
   })
 
   app.delete('/api/codes/:externalId', { schema: routes.closeCode, config: writing }, async (request) => {
     const { accountId } = request.caller
     const code = await closeCode(ctx, actorOf(request.caller), accountId, request.params.externalId)
-    return { success: true as const, code: presentCode(publicUrl, code) }
+    return { success: true as const, code: await present(code) }
   })
 
   const reading = { scope: 'deposits:read' } as const
   app.get('/api/codes/:externalId', { schema: routes.getCode, config: reading }, async (request) => {
     const code = await readCode(ctx, request.caller.accountId, request.params.externalId)
-    return { success: true as const, code: presentCode(publicUrl, code) }
+    return { success: true as const, code: await present(code) }
   })
 
   app.get('/api/codes', { schema: routes.listCodes, config: reading }, async (request) => {
     const { codes, nextCursor } = await listCodes(ctx, request.caller.accountId, request.query)
-    return { success: true as const, codes: codes.map((code) => presentCode(publicUrl, code)), nextCursor }
+    return { success: true as const, codes: await presentAll(codes), nextCursor }
   })
 }
 
@@ -66,6 +75,13 @@ const codeSchema = z
     emv: z.string().meta({ description: 'The copy-and-paste code. The QR code contains the same text.' }),
     qrCodeLink: z.string().meta({ description: 'URL of the QR code as PNG; with `.svg` in place of `.png`, as SVG.' }),
     codeUrl: z.string().meta({ description: 'Page to send payers to.' }),
+    heldValue: cents.meta({
+      description:
+        'Money that arrived by this code and was not taken, in cents. It is held until the operator decides.',
+    }),
+    keptValue: cents.meta({
+      description: 'Held money that the operator did not refund, in cents: credited to a balance or written off.',
+    }),
     createdAt: time,
     closedAt: time.nullable().meta({ description: 'When it was closed. Null while it is OPEN.' }),
   })
@@ -83,13 +99,19 @@ const codeSchema = z
         emv: '00020126580014br.gov.bcb.pix0136123e4567-e12b-12d1-a456-4266554400005204000053039865802BR5913Fulano de Tal6008BRASILIA62070503***63041D3D',
         qrCodeLink: 'https://pay.example.com/code/0386u1rvk4m0y1p9d3x2w7q5a.png',
         codeUrl: 'https://pay.example.com/code/0386u1rvk4m0y1p9d3x2w7q5a',
+        heldValue: 0,
+        keptValue: 0,
         createdAt: '2026-01-31T12:00:00.000Z',
         closedAt: null,
       },
     ],
   })
 
-function presentCode(publicUrl: string, code: Code): z.output<typeof codeSchema> {
+function presentCode(
+  publicUrl: string,
+  code: Code,
+  { heldCents, keptCents }: HeldMoney = NOTHING_HELD,
+): z.output<typeof codeSchema> {
   const codeUrl = `${publicUrl}/code/${code.txid}`
   return {
     id: code.id,
@@ -102,6 +124,8 @@ function presentCode(publicUrl: string, code: Code): z.output<typeof codeSchema>
     emv: code.emv,
     qrCodeLink: `${codeUrl}.png`,
     codeUrl,
+    heldValue: heldCents,
+    keptValue: keptCents,
     createdAt: code.createdAt.toISOString(),
     closedAt: code.closedAt?.toISOString() ?? null,
   }
@@ -143,7 +167,7 @@ const routes = describeOperations('Codes', {
   ensureCode: {
     summary: 'Ensure a lasting code',
     description:
-      'Answers with the code of your reference, and makes it if there is none. It can be paid any number of times, with amounts that payers choose, and each payment is a COMPLETED deposit of its own, of which the event `DEPOSIT_ASSET_SUCCESS` tells with `code`. A payment outside of its limits or yours, or not above its fee, is held. What the body says replaces what was there: a field without a value has none. A closed code is open again, with the same QR code. Repeat it as often as you like; it needs no key. Needs the scope `deposits:write`.',
+      'Answers with the code of your reference, and makes it if there is none. It can be paid any number of times, with amounts that payers choose, and each payment is a COMPLETED deposit of its own, of which the event `DEPOSIT_ASSET_SUCCESS` tells with `code`. A payment outside of its limits or yours, or not above its fee, is held, as `DEPOSIT_HELD` tells. What the body says replaces what was there: a field without a value has none. A closed code is open again, with the same QR code. Repeat it as often as you like; it needs no key. Needs the scope `deposits:write`.',
     params: codeParams,
     body: codeBody,
     response: {

@@ -1,5 +1,6 @@
 import { useParams } from '@tanstack/react-router'
 import { del } from '../../base/api.ts'
+import { useFormat } from '../../base/format.ts'
 import { translations } from '../../base/language.ts'
 import { useCursorList, useGet } from '../../base/queries.ts'
 import { useMay } from '../../base/session.ts'
@@ -9,7 +10,7 @@ import { Status } from '../../ui/badge.tsx'
 import { buttonClass, DialogButton } from '../../ui/button.tsx'
 import { QrCode } from '../../ui/data/qr-code.tsx'
 import { Table } from '../../ui/data/table.tsx'
-import { CopyButton, DateTime } from '../../ui/data/values.tsx'
+import { CopyButton, DateTime, Money } from '../../ui/data/values.tsx'
 import { ConfirmDialog } from '../../ui/form/form-dialog.tsx'
 import { DepositIcon, ExternalIcon, PrintIcon } from '../../ui/icons.tsx'
 import { Notice } from '../../ui/notice.tsx'
@@ -32,6 +33,13 @@ const useTexts = translations({
     'Um pagamento deste código não entra no seu saldo: fica em análise.',
     'A payment of this code does not enter your balance: it is put under review.',
   ],
+  held: (money: string) => [`${money} em análise`, `${money} under review`],
+  heldText: [
+    'Chegou por este código e não entrou no seu saldo. A equipe do guiche decide: creditar ou devolver.',
+    'It arrived by this code and did not enter your balance. The guiche team decides: credit or refund.',
+  ],
+  heldValue: ['Em análise', 'Under review'],
+  keptValue: ['Recebido, já resolvido', 'Received, resolved'],
   qr: ['QR code deste código', 'QR code of this code'],
   copy: ['Copiar código Pix', 'Copy Pix code'],
   copyLink: ['Copiar link', 'Copy link'],
@@ -57,6 +65,7 @@ const REFRESH_MS = 15_000
 export function CodePage() {
   const t = useTexts()
   const may = useMay()
+  const { money } = useFormat()
   const { externalId = '' } = useParams({ strict: false })
   const query = useGet<{ code: Code }>(['code', externalId], `/codes/${encodeURIComponent(externalId)}`)
   const list = useCursorList<Deposit>({
@@ -74,6 +83,11 @@ export function CodePage() {
       query={query}
       actions={code && may('deposits:write') && <Actions code={code} />}
     >
+      {code && code.heldValue > 0 && (
+        <Notice tone="wait" title={t.held(money(code.heldValue))}>
+          {t.heldText}
+        </Notice>
+      )}
       {code?.status === 'CLOSED' && <Notice tone="wait">{t.closedText}</Notice>}
       <div className="grid items-start gap-6 lg:grid-cols-[20rem_1fr]">
         {code ? <Shown code={code} /> : <Skeleton className="h-96 w-full" />}
@@ -167,6 +181,11 @@ function Details({ code }: { code: Code }) {
           { name: t.status, value: <Status status={code.status} /> },
           { name: t.description, value: code.description },
           { name: t.limits, value: limitsText(code) },
+          {
+            name: t.heldValue,
+            value: code.heldValue > 0 ? <Money cents={code.heldValue} className="font-semibold" /> : null,
+          },
+          { name: t.keptValue, value: code.keptValue > 0 ? <Money cents={code.keptValue} /> : null },
           { name: t.txid, value: <span className="font-mono text-sm break-all">{code.txid}</span> },
           { name: t.created, value: <DateTime at={code.createdAt} /> },
           { name: t.closedAt, value: code.closedAt && <DateTime at={code.closedAt} /> },

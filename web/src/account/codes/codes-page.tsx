@@ -2,7 +2,7 @@ import { translations } from '../../base/language.ts'
 import { useCursorList, useFilters } from '../../base/queries.ts'
 import { useMay } from '../../base/session.ts'
 import type { Code } from '../../contract/types.ts'
-import { Status, useStatusText } from '../../ui/badge.tsx'
+import { Badge, Status, useStatusText } from '../../ui/badge.tsx'
 import { DialogButton } from '../../ui/button.tsx'
 import { choicesOf, FilterBar } from '../../ui/data/filter-bar.tsx'
 import { CardLines, Table, type Column } from '../../ui/data/table.tsx'
@@ -23,6 +23,7 @@ const useTexts = translations({
   externalId: ['Referência', 'Reference'],
   limits: ['Valores aceitos', 'Amounts taken'],
   created: ['Criado em', 'Created'],
+  held: ['Em análise', 'Under review'],
   empty: {
     title: ['Nenhum código ainda', 'No codes yet'],
     text: ['Crie o primeiro e imprima o QR code.', 'Make the first one and print its QR code.'],
@@ -104,7 +105,16 @@ function useColumns(): Column<Code>[] {
       ),
     },
     { header: t.limits, cell: limitsText },
-    { header: t.state, width: 'w-32', cell: ({ status }) => <Status status={status} /> },
+    {
+      header: t.state,
+      width: 'w-44',
+      cell: ({ status, heldValue }) => (
+        <span className="flex flex-wrap gap-1.5">
+          <Status status={status} />
+          {heldValue > 0 && <Badge tone="wait">{t.held}</Badge>}
+        </span>
+      ),
+    },
     { header: t.created, width: 'w-52', isWideOnly: true, cell: ({ createdAt }) => <DateTime at={createdAt} /> },
   ]
 }

@@ -12,6 +12,10 @@ import { TONES, type Tone } from '../../ui/notice.tsx'
 const useTexts = translations({
   title: ['Precisa da sua atenção', 'Needs your attention'],
   payment_held: (money: string) => [`${money} recebidos, em análise`, `${money} received, under review`],
+  code_payment_held: (money: string) => [
+    `${money} recebidos por um código, em análise`,
+    `${money} received by a code, under review`,
+  ],
   heldText: {
     wrong_amount: [
       'O valor é diferente do cobrado. A equipe do guiche decide.',
@@ -22,6 +26,14 @@ const useTexts = translations({
       'The deposit or its order was already paid. The guiche team decides.',
     ],
     payer_unconfirmed: ['O provedor é consultado sobre quem pagou.', 'The provider is asked who paid.'],
+    code_closed: [
+      'O código está encerrado. A equipe do guiche decide.',
+      'The code is closed. The guiche team decides.',
+    ],
+    code_limits: [
+      'O valor está fora dos limites do código. A equipe do guiche decide.',
+      'The amount is outside of the limits of its code. The guiche team decides.',
+    ],
     other: ['A equipe do guiche decide.', 'The guiche team decides.'],
   },
   see: ['Ver', 'View'],
@@ -49,6 +61,7 @@ type Kind = Exclude<Attention['kind'], 'account_suspended'>
 
 const KINDS: Record<Kind, { to: string; tone: Tone; icon: typeof KeyIcon; scope: Scope }> = {
   payment_held: { to: '/deposits', tone: 'wait', icon: WarningIcon, scope: 'deposits:read' },
+  code_payment_held: { to: '/codes', tone: 'wait', icon: WarningIcon, scope: 'deposits:read' },
   webhook_disabled: { to: '/developers/webhooks', tone: 'bad', icon: WebhookIcon, scope: 'webhooks:read' },
   webhook_failing: { to: '/developers/webhooks', tone: 'bad', icon: WebhookIcon, scope: 'webhooks:read' },
   key_expiring: { to: '/developers', tone: 'wait', icon: KeyIcon, scope: 'keys:read' },
@@ -56,6 +69,8 @@ const KINDS: Record<Kind, { to: string; tone: Tone; icon: typeof KeyIcon; scope:
   no_webhook: { to: '/developers/webhooks', tone: 'still', icon: WebhookIcon, scope: 'webhooks:write' },
   no_second_factor: { to: '/settings', tone: 'still', icon: ShieldIcon, scope: 'members:write' },
 }
+
+const TOLD_REASONS = ['wrong_amount', 'second_payment', 'payer_unconfirmed', 'code_closed', 'code_limits'] as const
 
 /** What is wrong or missing, with links. For an empty account the first steps ask for keys and webhooks. */
 export function AttentionList({ attention, isEmpty }: { attention: readonly Attention[]; isEmpty: boolean }) {
@@ -84,14 +99,18 @@ function Item({ attention: { kind, subjectId, name, at, value } }: { attention: 
   const t = useTexts()
   const { money } = useFormat()
   const { to, tone, icon: Icon } = KINDS[kind]
-  const isHeld = kind === 'payment_held'
-  const held = name === 'wrong_amount' || name === 'second_payment' || name === 'payer_unconfirmed' ? name : 'other'
+  const isHeld = kind === 'payment_held' || kind === 'code_payment_held'
+  const hasPage = isHeld || kind === 'webhook_failing' || kind === 'webhook_disabled'
+  const why = t.heldText[TOLD_REASONS.find((reason) => reason === name) ?? 'other']
+  const held = (
+    <>
+      {kind === 'code_payment_held' && `${subjectId}: `}
+      {why} {at && <DateTime at={at} relative />}
+    </>
+  )
   const more: Record<Kind, ReactNode> = {
-    payment_held: (
-      <>
-        {t.heldText[held]} {at && <DateTime at={at} relative />}
-      </>
-    ),
+    payment_held: held,
+    code_payment_held: held,
     webhook_disabled: at && <DateTime at={at} relative />,
     webhook_failing: at && (
       <>
@@ -106,7 +125,7 @@ function Item({ attention: { kind, subjectId, name, at, value } }: { attention: 
   return (
     <li>
       <Link
-        to={isHeld || kind === 'webhook_failing' || kind === 'webhook_disabled' ? `${to}/${subjectId}` : to}
+        to={hasPage ? `${to}/${encodeURIComponent(subjectId ?? '')}` : to}
         className="flex min-h-14 items-center gap-3.5 px-5 py-2.5 -outline-offset-2 hover:bg-hover"
       >
         <span className={`flex size-9 shrink-0 items-center justify-center rounded-full ${TONES[tone]}`}>
