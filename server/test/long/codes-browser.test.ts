@@ -59,6 +59,31 @@ test('an account holder makes a code, sees its deposits, changes it and closes i
   expect(errors).toEqual([])
 })
 
+test('money that a code does not take is under review on its page, in the list and in the overview', async () => {
+  const { w, url } = await serve()
+  const account = await w.account()
+  const limits = { description: null, minValueCents: null, maxValueCents: 10_00 }
+  const made = { ...limits, accountId: account.accountId, externalId: 'loja/7' }
+  const { code } = await ensureCode(w.ctx, actorOf(account.caller), made)
+  await w.sandbox.pay({ emv: code.emv, amountCents: 43_21 })
+  w.clock.advance(60_000)
+  await reconcileDue(w.ctx, w.ctx.providers[0]!)
+  const { page, errors } = await visit({ locale: 'en-US', viewport: SMALL })
+  await enter(page, await w.session(account))
+  await page.goto(url)
+  await page.getByText('loja/7: The amount is outside of the limits of its code.').waitFor()
+  await expectAccessible(page, 'the overview')
+  await page.getByRole('link', { name: /R\$43\.21 received by a code, under review/ }).click()
+  await page.getByRole('heading', { name: 'loja/7' }).waitFor()
+  await page.getByText('R$43.21 under review').waitFor()
+  await expectAccessible(page, 'a code with held money')
+  expect(await overflowPx(page)).toBe(0)
+  await page.getByRole('link', { name: 'Codes' }).first().click()
+  await page.getByText('Under review').locator('visible=true').first().waitFor()
+  expect(await overflowPx(page)).toBe(0)
+  expect(errors).toEqual([])
+})
+
 test('a payer reads who is paid and how much, and copies the code; without scripts it can be selected', async () => {
   const { w, url } = await serve()
   const { caller } = await w.account()

@@ -79,7 +79,7 @@ export function CodesPage() {
           card={(code) => (
             <CardLines
               name={code.externalId}
-              mark={<Status status={code.status} />}
+              mark={<State code={code} />}
               text={code.description || limitsText(code)}
               end={<DateTime at={code.createdAt} isShort />}
             />
@@ -108,13 +108,18 @@ function useColumns(): Column<Code>[] {
     {
       header: t.state,
       width: 'w-44',
-      cell: ({ status, heldValue }) => (
-        <span className="flex flex-wrap gap-1.5">
-          <Status status={status} />
-          {heldValue > 0 && <Badge tone="wait">{t.held}</Badge>}
-        </span>
-      ),
+      cell: (code) => <State code={code} />,
     },
     { header: t.created, width: 'w-52', isWideOnly: true, cell: ({ createdAt }) => <DateTime at={createdAt} /> },
   ]
+}
+
+function State({ code: { status, heldValue } }: { code: Code }) {
+  const t = useTexts()
+  return (
+    <span className="flex flex-wrap gap-1.5">
+      <Status status={status} />
+      {heldValue > 0 && <Badge tone="wait">{t.held}</Badge>}
+    </span>
+  )
 }
