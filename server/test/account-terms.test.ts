@@ -220,7 +220,7 @@ test('by the API a wrong field is named, and a change must say what and why', as
     return `${answer.status} ${answer.body.error}`
   }
   const reason = 'why not'
-  const nothing = 'Give at least one of feeBps, feeFixed, feeMin, feeMax, feeBearer, valueMin, valueMax'
+  const nothing = 'Give at least one of feeBps, feeFixed, feeMin, feeMax, feeBearer, valueMin, valueMax, reversalPolicy'
   expect(await told({ feeBps: '80', reason })).toBe('400 feeBps must be an integer from 0 to 10000, or null')
   expect(await told({ valueMin: 0, reason })).toBe('400 valueMin must be an integer from 1 to 999999999999, or null')
   expect(await told({ feeBearer: 'me', reason })).toBe('400 feeBearer must be account or payer, or null')

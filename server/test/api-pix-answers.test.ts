@@ -148,11 +148,18 @@ describe('check', () => {
     expect(await provider.check(TXID)).toMatchObject({ txid: TXID, payments: [{ txid: TXID }] })
   })
 
+  const MADE = { id: '1', valor: '1.00', status: 'DEVOLVIDO' }
   const done = { refundId: '1', amountCents: 1_00, status: 'done', reason: null }
 
   test.each([
     ['as a list', [{ id: '1', rtrId: 'D', valor: '1.00', status: 'DEVOLVIDO' }], [done]],
     ['as an object', { id: '1', rtrId: 'D', valor: '1.00', status: 'DEVOLVIDO' }, [done]],
+    ['of a nature that we know', [{ ...MADE, natureza: 'MED_FRAUDE' }], [{ ...done, nature: 'fraud' }]],
+    ['of a mistake', [{ ...MADE, natureza: 'MED_OPERACIONAL' }], [{ ...done, nature: 'operational' }]],
+    ['of a recurring payment', [{ ...MADE, natureza: 'MED_PIX_AUTOMATICO' }], [{ ...done, nature: 'automatic' }]],
+    ['of an ordinary nature', [{ ...MADE, natureza: 'ORIGINAL' }], [{ ...done, nature: 'other' }]],
+    ['of a nature that nobody knows', [{ ...MADE, natureza: 'MED_9' }], [{ ...done, nature: 'other' }]],
+    ['of no readable nature', [{ ...MADE, natureza: [7] }], [done]],
     ['that are none', [], []],
     ['absent', undefined, []],
     ['null', null, []],

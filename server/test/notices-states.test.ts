@@ -2,8 +2,10 @@ import { expect, test } from 'vitest'
 import { recordBackup } from '../src/domain/core/backups.ts'
 import { query } from '../src/db/tx.ts'
 import { listNotices } from '../src/domain/notices/list-notices.ts'
-import { begin, follow, MINUTE_MS, untilSent } from './notice-steps.ts'
+import { payPayout, requestPayout } from '../src/domain/payouts/payouts.ts'
+import { begin, bell, follow, MINUTE_MS, untilSent } from './notice-steps.ts'
 import { makeOperator } from './operators-client.ts'
+import { completedCharge, hearOf, OPERATOR } from './refund-steps.ts'
 import type { World } from './world.ts'
 
 // Troubles that operators are told of because of how things are, and not because of what happened.
@@ -108,6 +110,30 @@ async function silence(w: World): Promise<void> {
 }
 
 /** What the operators read, a minute later, newest first. */
+test('a reversal and the debt that it makes are told to the account holder and to operators, until the debt is paid', async () => {
+  const w = await begin()
+  const { account, charge, payment } = await completedCharge(w)
+  const wanted = { accountId: account.accountId, valueCents: 40_00, note: null, idempotencyKey: null }
+  const { payout } = await requestPayout(w.ctx, OPERATOR, wanted)
+  await payPayout(w.ctx, OPERATOR, payout.id, { reference: 'E1' })
+  await w.sandbox.reverse({ endToEndId: payment.endToEndId })
+  w.clock.advance(200)
+  await hearOf(w, payment.endToEndId)
+  const deposit = charge.paymentLinkId.slice(-8)
+  expect((await desk(w)).toSorted()).toEqual([
+    `account_owes began: A conta ${account.email} deve R$ 40,50, porque o banco devolveu mais do que havia no saldo.`,
+    `reversal news: O banco devolveu R$ 50,00 do depósito ${deposit} sem ninguém pedir: o pagador relatou uma fraude.`,
+  ])
+  const told = (await bell(w, account)).filter(({ kind }) => kind !== 'payout_paid')
+  expect(told.map(({ text }) => text).toSorted()).toEqual([
+    `O banco devolveu R$ 50,00 do depósito ${deposit} ao pagador, sem você pedir: o pagador relatou uma fraude. O seu saldo pagou R$ 9,50, e você deve R$ 40,50.`,
+    'O seu saldo não bastou para um depósito que o banco devolveu. Você deve R$ 40,50, e os próximos valores que entrarem pagam isso.',
+  ])
+  await completedCharge(w, { account })
+  const [over] = await desk(w)
+  expect(over).toBe(`account_owes ended: A conta ${account.email} não deve mais nada.`)
+})
+
 async function desk(w: World): Promise<string[]> {
   w.clock.advance(MINUTE_MS)
   await follow(w)

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { bank, clientOf, sharedBank, statusesOf } from './sandbox-client.ts'
+import { bank, clientOf, send, sharedBank, statusesOf } from './sandbox-client.ts'
 
 const calmBank = sharedBank()
 
@@ -214,4 +214,25 @@ describe('a refund', () => {
     expect((await refund('r1', '0.00')).status).toBe(400)
     expect((await refund('r1', '1')).status).toBe(400)
   })
+})
+
+test('the bank returns a Pix by itself: what it froze before counts, and is shown when it is returned', async () => {
+  const { call, charge, pay, clock, url } = await bank()
+  const { pix } = (await pay({ txid: (await charge()).txid })).body
+  const [{ endToEndId, amountCents }] = pix
+  const reverse = (order: object) => send(`${url}/bank/reversal`, { method: 'POST', body: { endToEndId, ...order } })
+  const shown = async () => (await call('GET', `/pix/${endToEndId}`)).body.devolucoes ?? []
+  expect(await reverse({ nature: 'MED_OPERACIONAL', amountCents: 100 })).toMatchObject({ status: 201 })
+  expect(await reverse({ freezeSeconds: 600 })).toMatchObject({ status: 201 })
+  expect(await reverse({})).toMatchObject({ status: 409 })
+  const refused = await call('PUT', `/pix/${endToEndId}/devolucao/R1`, { valor: '1.00' })
+  expect(refused.status).toBe(400)
+  clock.at = new Date(clock.at.getTime() + 1_000)
+  expect(await shown()).toMatchObject([{ valor: '1.00', natureza: 'MED_OPERACIONAL', status: 'DEVOLVIDO' }])
+  clock.at = new Date(clock.at.getTime() + 600_000)
+  const [, frozen] = await shown()
+  expect(frozen).toMatchObject({ natureza: 'MED_FRAUDE', status: 'DEVOLVIDO' })
+  expect(Number(frozen.valor) * 100).toBe(amountCents - 100)
+  expect(await reverse({ endToEndId: 'E1' })).toMatchObject({ status: 404 })
+  expect(await reverse({ freezeSeconds: 86_400 * 12 })).toMatchObject({ status: 400 })
 })
