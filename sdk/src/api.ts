@@ -32,6 +32,8 @@ import type {
   Payout,
   ProviderHealth,
   Refund,
+  Reversal,
+  ReversalRate,
   Shop,
   StatementLine,
   StatementTotals,
@@ -106,6 +108,8 @@ export const OPERATIONS = {
   requestPayoutFor: ['POST', '/api/operator/payouts', 'key'],
   payPayout: ['POST', '/api/operator/payouts/{payoutId}/pay'],
   rejectPayout: ['POST', '/api/operator/payouts/{payoutId}/reject'],
+  listReversals: ['GET', '/api/operator/reversals'],
+  getReversalRates: ['GET', '/api/operator/reversals/rates'],
   listClosings: ['GET', '/api/operator/closings'],
   reconcile: ['POST', '/api/operator/reconcile'],
   listAuditLog: ['GET', '/api/operator/audit-log'],
@@ -284,6 +288,11 @@ export type Operations = {
       reserved: number
       /** What is set aside while payers contest payments, in cents. */
       held: number
+      /**
+       * What you owe, in cents, because the bank returned deposits and the balance was too small. The next money
+       * that comes in pays it first.
+       */
+      owed: number
       currency: 'BRL'
     }
   }
@@ -704,6 +713,22 @@ export type Operations = {
       payout: OperatorPayout
     }
   }
+  /** List reversals. */
+  listReversals: {
+    query?: ListReversalsQuery
+    answer: {
+      reversals: Reversal[]
+      /** Send it as `cursor` to get the next page. Null on the last page. */
+      nextCursor: string | null
+    }
+  }
+  /** Get the rates of reversals. */
+  getReversalRates: {
+    query?: GetReversalRatesQuery
+    answer: {
+      rates: ReversalRate[]
+    }
+  }
   /** List closings. */
   listClosings: {
     query?: ListClosingsQuery
@@ -969,6 +994,7 @@ export type CreateWebhookBody = {
     | 'DEPOSIT_RELEASED'
     | 'DEPOSIT_PAYER_CHECKED'
     | 'DEPOSIT_REFUNDED'
+    | 'DEPOSIT_REVERSED'
     | 'REFUND_FAILED'
     | 'PAYOUT_PAID'
     | 'PAYOUT_REJECTED'
@@ -993,6 +1019,7 @@ export type UpdateWebhookBody = {
     | 'DEPOSIT_RELEASED'
     | 'DEPOSIT_PAYER_CHECKED'
     | 'DEPOSIT_REFUNDED'
+    | 'DEPOSIT_REVERSED'
     | 'REFUND_FAILED'
     | 'PAYOUT_PAID'
     | 'PAYOUT_REJECTED'
@@ -1022,6 +1049,7 @@ export type TestWebhookBody = {
     | 'DEPOSIT_RELEASED'
     | 'DEPOSIT_PAYER_CHECKED'
     | 'DEPOSIT_REFUNDED'
+    | 'DEPOSIT_REVERSED'
     | 'REFUND_FAILED'
     | 'PAYOUT_PAID'
     | 'PAYOUT_REJECTED'
@@ -1052,6 +1080,7 @@ export type ListEventsQuery = {
     | 'DEPOSIT_RELEASED'
     | 'DEPOSIT_PAYER_CHECKED'
     | 'DEPOSIT_REFUNDED'
+    | 'DEPOSIT_REVERSED'
     | 'REFUND_FAILED'
     | 'PAYOUT_PAID'
     | 'PAYOUT_REJECTED'
@@ -1138,6 +1167,11 @@ export type SetAccountTermsBody = {
   valueMin?: number | null
   /** Maximum deposit, in cents. */
   valueMax?: number | null
+  /**
+   * What the bank returned without a request: charge takes it from the balance, operator leaves the decision
+   * to you.
+   */
+  reversalPolicy?: 'charge' | 'operator' | null
   /** Why you do this. Kept in the audit log. */
   reason: string
 }
@@ -1351,6 +1385,28 @@ export type PayPayoutBody = {
 export type RejectPayoutBody = {
   /** Why you do this. Kept in the audit log. */
   reason: string
+}
+
+export type ListReversalsQuery = {
+  /** Only of this nature. */
+  nature?: 'fraud' | 'operational' | 'automatic' | 'other'
+  /** Only this account. */
+  accountId?: string
+  /** Only items from this time on (inclusive). */
+  from?: string
+  /** Only items before this time (exclusive). */
+  to?: string
+  /** The `nextCursor` of the previous page. */
+  cursor?: string
+  /** Maximum number of items. */
+  limit?: number
+}
+
+export type GetReversalRatesQuery = {
+  /** Only this account. */
+  accountId?: string
+  /** Of the last days, today included. */
+  days?: number
 }
 
 export type ListClosingsQuery = {

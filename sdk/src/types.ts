@@ -8,6 +8,8 @@ export type Account = {
   createdAt: string
   /** In cents. */
   balance: number
+  /** What it owes for reversals, in cents. */
+  owed: number
   /** When it was suspended. Null if it is not. */
   suspendedAt: string | null
   suspendedReason: string | null
@@ -34,6 +36,7 @@ export type AccountTerms = {
     feeBearer: 'account' | 'payer' | null
     valueMin: number | null
     valueMax: number | null
+    reversalPolicy: 'charge' | 'operator' | null
   }
   /** The terms of new deposits. Existing charges keep theirs. */
   effective: {
@@ -44,6 +47,7 @@ export type AccountTerms = {
     feeBearer: 'account' | 'payer'
     valueMin: number
     valueMax: number
+    reversalPolicy: 'charge' | 'operator'
   }
   /** Newest first, at most 100. */
   history: Array<{
@@ -57,6 +61,7 @@ export type AccountTerms = {
       feeBearer: 'account' | 'payer' | null
       valueMin: number | null
       valueMax: number | null
+      reversalPolicy: 'charge' | 'operator' | null
     }
     /** Who set them, for humans. */
     setBy: string
@@ -288,6 +293,17 @@ export type Deposit = {
   metadata: Record<string, string> | null
   /** The `externalId` of the code that the payer paid by. Null for a charge that you asked for. */
   code: string | null
+  /** The person who is to pay. */
+  payer: {
+    /** Its last two digits: `***.***.***-09`. The rest is not kept. */
+    taxId: string
+    policy: 'verify' | 'require'
+  } | null
+  /**
+   * matched: that person paid. mismatched: another one did. unknown: the provider has not said. Null when
+   * nobody asked, because nobody paid or `payer` is null.
+   */
+  payerMatch: 'matched' | 'mismatched' | 'unknown' | null
 }
 
 export type DepositAccount = {
@@ -329,6 +345,11 @@ export type DepositAssetSuccessEvent = {
     /** When the payer paid. */
     paidAt: string
     code: string | null
+    /**
+     * Whether the person that the deposit names paid it, as far as it was known then: `DEPOSIT_PAYER_CHECKED`
+     * tells the rest. Null if the deposit names nobody.
+     */
+    payerMatch: 'matched' | 'unknown' | null
     /** Your own data about the deposit. */
     metadata: Record<string, string> | null
   }
@@ -416,15 +437,51 @@ export type DepositHeldEvent = {
     /**
      * Why it does not complete the charge. `second_payment`: the charge, or its order by another charge, was
      * paid before. `refunded_payment`: the bank had refunded it, or part of it. `wrong_provider`: it arrived at
-     * another provider than that of the charge. `code_closed`: its code was closed. `code_limits`: it was
-     * outside of the limits of its code or yours, or not above its fee.
+     * another provider than that of the charge. `payer_unconfirmed`: the provider is asked whether the person
+     * that the deposit requires paid; nobody has to decide. `code_closed`: its code was closed. `code_limits`:
+     * it was outside of the limits of its code or yours, or not above its fee.
      */
-    reason: 'wrong_amount' | 'second_payment' | 'wrong_provider' | 'refunded_payment' | 'code_closed' | 'code_limits'
+    reason:
+      | 'wrong_amount'
+      | 'second_payment'
+      | 'wrong_provider'
+      | 'refunded_payment'
+      | 'payer_unconfirmed'
+      | 'code_closed'
+      | 'code_limits'
     /** The number of the payment in the Pix system. */
     endToEndId: string
     /** When the payer paid. */
     paidAt: string
     code: string | null
+    /** Your own data about the deposit. */
+    metadata: Record<string, string> | null
+  }
+}
+
+export type DepositPayerCheckedEvent = {
+  /**
+   * The same in every delivery of this event, and in `webhook-id`. Treat it as opaque, of at most 100
+   * characters.
+   */
+  id: string
+  event: 'DEPOSIT_PAYER_CHECKED'
+  /** When the event happened. */
+  createdAt: string
+  data: {
+    /** The `id` of the charge. */
+    transactionId: string
+    /** UUID to query the charge with. */
+    paymentLinkId: string
+    /** Your own reference. */
+    externalId: string | null
+    /**
+     * Whether the person that the deposit names made this payment. `mismatched` with the policy `require`: the
+     * payer gets the money back.
+     */
+    payerMatch: 'matched' | 'mismatched'
+    /** The number of the payment in the Pix system. */
+    endToEndId: string
     /** Your own data about the deposit. */
     metadata: Record<string, string> | null
   }
@@ -505,6 +562,167 @@ export type DepositReleasedEvent = {
   }
 }
 
+export type DepositReversedEvent = {
+  /**
+   * The same in every delivery of this event, and in `webhook-id`. Treat it as opaque, of at most 100
+   * characters.
+   */
+  id: string
+  event: 'DEPOSIT_REVERSED'
+  /** When the event happened. */
+  createdAt: string
+  data: {
+    /** The `id` of the charge. */
+    transactionId: string
+    /** UUID to query the charge with. */
+    paymentLinkId: string
+    /** Your own reference. */
+    externalId: string | null
+    /** The `id` of the refund. */
+    refundId: string
+    /**
+     * `fraud`: the payer reported a fraud to the bank. `operational`: a mistake of the payer’s bank.
+     * `automatic`: a recurring payment that should not have been made. `other`: the bank does not say, or
+     * somebody returned it at the bank.
+     */
+    nature: 'fraud' | 'operational' | 'automatic' | 'other'
+    /** What went back to the payer, in cents. */
+    reversedValue: number
+    chargedValue: number | null
+    owedValue: number | null
+    /** What all refunds of the charge gave back, in cents. */
+    totalRefundedValue: number
+    /** The value of the charge, in cents. */
+    value: number
+    /** The status of the charge. */
+    status: 'COMPLETED'
+    /** The number of the payment in the Pix system. */
+    endToEndId: string
+    /** When guiche learned of it. */
+    reversedAt: string
+    /** Your own data about the deposit. */
+    metadata: Record<string, string> | null
+  }
+}
+
+export type Dispute = {
+  /** 32 hexadecimal digits. Events and the statement call it `disputeId`. */
+  id: string
+  /**
+   * OPEN: not decided yet. ACCEPTED: the payer got the money. REJECTED: the account keeps it. CANCELED: the
+   * payer gave up.
+   */
+  status: 'OPEN' | 'ACCEPTED' | 'REJECTED' | 'CANCELED'
+  /** What the payer wants back, in cents. */
+  value: number
+  /**
+   * What was set aside for it, in cents: at most what was available. It stays set aside while the dispute is
+   * OPEN.
+   */
+  held: number
+  /** Why, in the words of the payer or the bank. */
+  reason: string | null
+  /** The deposit that it is about. */
+  paymentLinkId: string | null
+  externalId: string | null
+  /** The id of the payment in Pix. */
+  endToEndId: string
+  openedAt: string
+  /** Seven days after it was opened: by the rules of Pix the bank decides until then. */
+  deadlineAt: string
+  /** When we learned that it ended. */
+  endedAt: string | null
+  evidence: Array<{
+    id: string
+    fileName: string
+    fileType: 'application/pdf' | 'image/png' | 'image/jpeg'
+    fileBytes: number
+    /** Of the file, in hexadecimal. Its bytes are kept only until it was sent. */
+    sha256: string
+    description: string | null
+    /** SENDING: on its way. SENT: the bank took it. REFUSED: it did not, and `failure` says why. */
+    status: 'SENDING' | 'SENT' | 'REFUSED'
+    failure: string | null
+    givenAt: string
+    /** When it was sent or refused. */
+    endedAt: string | null
+    givenBy: 'account' | 'operator'
+  }>
+}
+
+export type DisputeEndedEvent = {
+  /**
+   * The same in every delivery of this event, and in `webhook-id`. Treat it as opaque, of at most 100
+   * characters.
+   */
+  id: string
+  event: 'DISPUTE_ENDED'
+  /** When the event happened. */
+  createdAt: string
+  data: {
+    /** The `id` of the dispute. */
+    disputeId: string
+    /** The `id` of the charge. */
+    transactionId: string
+    /** UUID to query the charge with. */
+    paymentLinkId: string
+    /** Your own reference. */
+    externalId: string | null
+    /** What the payer wants back, in cents. */
+    disputedValue: number
+    /** What was set aside of your balance for it, in cents. */
+    heldValue: number
+    disputeReason: string | null
+    /** When the payer contested the payment. */
+    openedAt: string
+    /** Until when your evidence counts. */
+    deadlineAt: string
+    /** The number of the payment in the Pix system. */
+    endToEndId: string
+    /**
+     * `ACCEPTED`: the payer got the money. `REJECTED`: you keep it. `CANCELED`: the payer gave up, and you keep
+     * it.
+     */
+    status: 'ACCEPTED' | 'REJECTED' | 'CANCELED'
+    /** When we learned that it ended. */
+    endedAt: string
+  }
+}
+
+export type DisputeOpenedEvent = {
+  /**
+   * The same in every delivery of this event, and in `webhook-id`. Treat it as opaque, of at most 100
+   * characters.
+   */
+  id: string
+  event: 'DISPUTE_OPENED'
+  /** When the event happened. */
+  createdAt: string
+  data: {
+    /** The `id` of the dispute. */
+    disputeId: string
+    /** The `id` of the charge. */
+    transactionId: string
+    /** UUID to query the charge with. */
+    paymentLinkId: string
+    /** Your own reference. */
+    externalId: string | null
+    /** What the payer wants back, in cents. */
+    disputedValue: number
+    /** What was set aside of your balance for it, in cents. */
+    heldValue: number
+    disputeReason: string | null
+    /** When the payer contested the payment. */
+    openedAt: string
+    /** Until when your evidence counts. */
+    deadlineAt: string
+    /** The number of the payment in the Pix system. */
+    endToEndId: string
+    /** The status of the dispute. */
+    status: 'OPEN'
+  }
+}
+
 export type Event = {
   /** `evt_…`. Receivers also get it as `webhook-id`. */
   id: string
@@ -544,6 +762,7 @@ export type Exception = {
     | 'undone_refund'
     | 'code_closed'
     | 'code_limits'
+    | 'payer_unconfirmed'
   state: 'open' | 'resolving' | 'resolved'
   provider: string
   /** Null for an unnamed_payment. */
@@ -590,6 +809,11 @@ export type Exception = {
     reason: string
   } | null
   resolvedAt: string | null
+  /**
+   * Of a payment of a deposit with `payer`: whether that person paid. A payer_unconfirmed is resolved by
+   * itself as soon as it is known.
+   */
+  payerMatch: 'matched' | 'mismatched' | 'unknown' | null
   refund: {
     id: string
     status: 'PROCESSING' | 'DONE' | 'FAILED'
@@ -686,6 +910,17 @@ export type FullDeposit = {
   metadata: Record<string, string> | null
   /** The `externalId` of the code that the payer paid by. Null for a charge that you asked for. */
   code: string | null
+  /** The person who is to pay. */
+  payer: {
+    /** Its last two digits: `***.***.***-09`. The rest is not kept. */
+    taxId: string
+    policy: 'verify' | 'require'
+  } | null
+  /**
+   * matched: that person paid. mismatched: another one did. unknown: the provider has not said. Null when
+   * nobody asked, because nobody paid or `payer` is null.
+   */
+  payerMatch: 'matched' | 'mismatched' | 'unknown' | null
   /** Payments for this charge that were held, oldest first, at most 100: also those decided by now. */
   heldPayments: HeldPayment[]
   /** Its refunds, newest first, at most 100. */
@@ -756,9 +991,15 @@ export type HeldPayment = {
    * wrong_amount: it was not the `value`. second_payment: another payment had completed the charge, or another
    * deposit of its order. wrong_provider: it came by another provider than the charge’s. refunded_payment: the
    * provider had already given it back. unknown_charge: the provider first did not say which charge it was
-   * for.
+   * for. payer_unconfirmed: the provider had to say first who paid.
    */
-  reason: 'wrong_amount' | 'second_payment' | 'wrong_provider' | 'refunded_payment' | 'unknown_charge'
+  reason:
+    | 'wrong_amount'
+    | 'second_payment'
+    | 'wrong_provider'
+    | 'refunded_payment'
+    | 'unknown_charge'
+    | 'payer_unconfirmed'
   /**
    * What became of it, null while it is held. completed: it completed the charge. credited: to your balance.
    * credited_elsewhere: to another account. refunded: the payer has it back. written_off: the operator kept
@@ -942,7 +1183,69 @@ export type OperatorDeposit = {
   metadata: Record<string, string> | null
   /** The `externalId` of the code that the payer paid by. Null for a charge that you asked for. */
   code: string | null
+  /** The person who is to pay. */
+  payer: {
+    /** Its last two digits: `***.***.***-09`. The rest is not kept. */
+    taxId: string
+    policy: 'verify' | 'require'
+  } | null
+  /**
+   * matched: that person paid. mismatched: another one did. unknown: the provider has not said. Null when
+   * nobody asked, because nobody paid or `payer` is null.
+   */
+  payerMatch: 'matched' | 'mismatched' | 'unknown' | null
   account: DepositAccount
+}
+
+export type OperatorDispute = {
+  /** 32 hexadecimal digits. Events and the statement call it `disputeId`. */
+  id: string
+  /**
+   * OPEN: not decided yet. ACCEPTED: the payer got the money. REJECTED: the account keeps it. CANCELED: the
+   * payer gave up.
+   */
+  status: 'OPEN' | 'ACCEPTED' | 'REJECTED' | 'CANCELED'
+  /** What the payer wants back, in cents. */
+  value: number
+  /**
+   * What was set aside for it, in cents: at most what was available. It stays set aside while the dispute is
+   * OPEN.
+   */
+  held: number
+  /** Why, in the words of the payer or the bank. */
+  reason: string | null
+  /** The deposit that it is about. */
+  paymentLinkId: string | null
+  externalId: string | null
+  /** The id of the payment in Pix. */
+  endToEndId: string
+  openedAt: string
+  /** Seven days after it was opened: by the rules of Pix the bank decides until then. */
+  deadlineAt: string
+  /** When we learned that it ended. */
+  endedAt: string | null
+  provider: string
+  /** Null: the payment was in suspense. */
+  accountId: string | null
+  /** Of the account. */
+  email: string | null
+  evidence: Array<{
+    id: string
+    fileName: string
+    fileType: 'application/pdf' | 'image/png' | 'image/jpeg'
+    fileBytes: number
+    /** Of the file, in hexadecimal. Its bytes are kept only until it was sent. */
+    sha256: string
+    description: string | null
+    /** SENDING: on its way. SENT: the bank took it. REFUSED: it did not, and `failure` says why. */
+    status: 'SENDING' | 'SENT' | 'REFUSED'
+    failure: string | null
+    givenAt: string
+    /** When it was sent or refused. */
+    endedAt: string | null
+    /** Who gave it. */
+    givenBy: string
+  }>
 }
 
 export type OperatorPayout = {
@@ -987,6 +1290,12 @@ export type OperatorRefund = {
   /** The part of the fee that the account gets back, in cents. */
   returnedFee: number
   status: 'PROCESSING' | 'DONE' | 'FAILED'
+  /**
+   * Why the bank made it, of a refund that nobody here asked for. fraud: the payer reported a fraud.
+   * operational: a mistake of the payer’s bank. automatic: a recurring payment that should not have been made.
+   * other: the bank does not say, or somebody made it at the bank.
+   */
+  nature: 'fraud' | 'operational' | 'automatic' | 'other' | null
   /** Why it failed, as the provider says. */
   failure: string | null
   reason: string | null
@@ -1150,8 +1459,14 @@ export type Refund = {
   status: 'PROCESSING' | 'DONE' | 'FAILED'
   reason: string | null
   /**
-   * `account`: you. `operator`: the operator of this service. `provider`: made at the payment provider; your
-   * balance pays for it only if the operator charges you.
+   * Why the bank made it, of a refund that nobody here asked for. fraud: the payer reported a fraud.
+   * operational: a mistake of the payer’s bank. automatic: a recurring payment that should not have been made.
+   * other: the bank does not say, or somebody made it at the bank.
+   */
+  nature: 'fraud' | 'operational' | 'automatic' | 'other' | null
+  /**
+   * `account`: you. `operator`: the operator of this service. `provider`: made at the payment provider,
+   * without your request. Your balance pays for it, unless it was agreed that the operator decides.
    */
   madeBy: 'account' | 'operator' | 'provider'
   createdAt: string
@@ -1202,6 +1517,48 @@ export type RefundFailedEvent = {
   }
 }
 
+export type Reversal = {
+  /** The id of the refund, 32 hexadecimal digits. */
+  id: string
+  /** When guiche learned of it. */
+  at: string
+  nature: 'fraud' | 'operational' | 'automatic' | 'other'
+  accountId: string
+  /** Of the account. */
+  email: string
+  paymentLinkId: string
+  externalId: string | null
+  provider: string
+  providerRefundId: string
+  endToEndId: string
+  /** What went back to the payer, in cents. */
+  value: number
+  /** What was taken from the balance. Null: nothing was charged, or not yet. */
+  charged: number | null
+  /** What the balance lacked then, and the account owes or owed. */
+  owed: number | null
+  /** The exception of kind foreign_refund about it. */
+  exceptionId: string | null
+  /** The state of that exception. */
+  state: 'open' | 'resolving' | 'resolved' | null
+}
+
+export type ReversalRate = {
+  accountId: string
+  email: string
+  /** It begins in the time zone of the account. */
+  day: string
+  /** Deposits that were paid on that day. */
+  paid: number
+  paidValue: number
+  /** Reversals that guiche learned of on that day. */
+  reversed: number
+  reversedValue: number
+  /** Those of nature fraud. */
+  fraud: number
+  fraudValue: number
+}
+
 export type Shop = {
   /** Counts changes, from 0. */
   version: number
@@ -1240,8 +1597,11 @@ export type StatementLine = {
    * came back with it. `refund_released`: returned to you because the refund failed, less the fee that was
    * charged again. `exception_credited`: a payment that the operator assigned to you, or a refund of yours
    * that came back. `refund_charged`: a refund made at the payment provider and charged to you.
-   * `payout_reserved`: set aside for a payout. `payout_returned`: available again, because the payout was
-   * rejected.
+   * `reversal_charged`: a deposit that the bank returned to the payer without your request, such as after a
+   * report of fraud. `debt_paid`: what the balance lacked when the bank returned a deposit, taken as soon as
+   * money came in. `payout_reserved`: set aside for a payout. `payout_returned`: available again, because the
+   * payout was rejected. `dispute_held`: set aside because the payer contests the payment. `dispute_released`:
+   * available again, because the dispute ended.
    */
   kind: string
   /** The same as `net`. */
@@ -1252,8 +1612,12 @@ export type StatementLine = {
   paymentLinkId: string | null
   /** The refund that the line belongs to. */
   refundId: string | null
+  /** Of a refund that you did not ask for: why the bank made it. */
+  nature: 'fraud' | 'operational' | 'automatic' | 'other' | null
   /** The payout that the line belongs to. */
   payoutId: string | null
+  /** The dispute that the line belongs to. */
+  disputeId: string | null
   /** The payout as it is now. A payout that is PAID has no line of its own for that. */
   payout: {
     status: 'REQUESTED' | 'PAID' | 'REJECTED'
@@ -1285,8 +1649,11 @@ export type StatementTotals = {
    * came back with it. `refund_released`: returned to you because the refund failed, less the fee that was
    * charged again. `exception_credited`: a payment that the operator assigned to you, or a refund of yours
    * that came back. `refund_charged`: a refund made at the payment provider and charged to you.
-   * `payout_reserved`: set aside for a payout. `payout_returned`: available again, because the payout was
-   * rejected.
+   * `reversal_charged`: a deposit that the bank returned to the payer without your request, such as after a
+   * report of fraud. `debt_paid`: what the balance lacked when the bank returned a deposit, taken as soon as
+   * money came in. `payout_reserved`: set aside for a payout. `payout_returned`: available again, because the
+   * payout was rejected. `dispute_held`: set aside because the payer contests the payment. `dispute_released`:
+   * available again, because the dispute ended.
    */
   kind: string
   count: number
@@ -1308,10 +1675,14 @@ export type Webhook = {
     | 'DEPOSIT_CANCELED'
     | 'DEPOSIT_HELD'
     | 'DEPOSIT_RELEASED'
+    | 'DEPOSIT_PAYER_CHECKED'
     | 'DEPOSIT_REFUNDED'
+    | 'DEPOSIT_REVERSED'
     | 'REFUND_FAILED'
     | 'PAYOUT_PAID'
     | 'PAYOUT_REJECTED'
+    | 'DISPUTE_OPENED'
+    | 'DISPUTE_ENDED'
     | 'WEBHOOK_DISABLED'
     | 'KEY_CREATED'
     | 'KEY_REVOKED'
@@ -1440,10 +1811,14 @@ export type KnownEvent =
   | DepositCanceledEvent
   | DepositHeldEvent
   | DepositReleasedEvent
+  | DepositPayerCheckedEvent
   | DepositRefundedEvent
+  | DepositReversedEvent
   | RefundFailedEvent
   | PayoutPaidEvent
   | PayoutRejectedEvent
+  | DisputeOpenedEvent
+  | DisputeEndedEvent
   | WebhookDisabledEvent
   | KeyCreatedEvent
   | KeyRevokedEvent
@@ -1506,9 +1881,13 @@ export type ErrorCode =
   | 'refund_too_old'
   | 'balance_too_small'
   | 'code_limit'
+  | 'payer_unconfirmable'
+  | 'payer_mismatched'
   | 'codes_not_offered'
   | 'payout_limit'
   | 'payout_ended'
+  | 'dispute_ended'
+  | 'evidence_limit'
   | 'refund_ended'
   | 'refund_not_sent'
   | 'refund_in_progress'

@@ -14,13 +14,16 @@ export type Role = (typeof ROLES)[number]
 
 export const EVENTS = [
   'DEPOSIT_ASSET_SUCCESS', 'DEPOSIT_EXPIRED', 'DEPOSIT_CANCELED', 'DEPOSIT_HELD', 'DEPOSIT_RELEASED',
-  'DEPOSIT_PAYER_CHECKED', 'DEPOSIT_REFUNDED', 'REFUND_FAILED', 'PAYOUT_PAID', 'PAYOUT_REJECTED', 'WEBHOOK_DISABLED',
-  'KEY_CREATED', 'KEY_REVOKED',
+  'DEPOSIT_PAYER_CHECKED', 'DEPOSIT_REFUNDED', 'DEPOSIT_REVERSED', 'REFUND_FAILED', 'PAYOUT_PAID', 'PAYOUT_REJECTED',
+  'DISPUTE_OPENED', 'DISPUTE_ENDED', 'WEBHOOK_DISABLED', 'KEY_CREATED', 'KEY_REVOKED',
 ] as const
 export type EventKind = (typeof EVENTS)[number]
 
 export const PAYOUT_STATUSES = ['REQUESTED', 'PAID', 'REJECTED'] as const
 export type PayoutStatus = (typeof PAYOUT_STATUSES)[number]
+
+export const DISPUTE_STATUSES = ['OPEN', 'ACCEPTED', 'REJECTED', 'CANCELED'] as const
+export type DisputeStatus = (typeof DISPUTE_STATUSES)[number]
 
 export const EXCEPTION_KINDS = [
   'unknown_charge', 'wrong_provider', 'wrong_amount', 'second_payment', 'refunded_payment', 'unnamed_payment',
@@ -42,11 +45,12 @@ export const ERROR_CODES = [
   'invitation_used', 'invitation_expired', 'invitation_other_email', 'shop_changed', 'not_cancelable',
   'history_changed', 'payment_held', 'not_refundable', 'already_refunded', 'refund_too_large', 'refund_too_old',
   'balance_too_small', 'code_limit', 'payer_unconfirmable', 'payer_mismatched', 'codes_not_offered', 'payout_limit',
-  'payout_ended', 'refund_ended', 'refund_not_sent', 'refund_in_progress', 'note_limit', 'exception_resolved',
-  'exception_resolving', 'payment_rest_held', 'payment_not_credited', 'payment_returned', 'payment_refunded',
-  'payment_below_fee', 'charge_not_named', 'charge_completed', 'in_flight', 'idempotency_mismatch', 'rate_limited',
-  'provider_refused', 'provider_unavailable', 'code_altered', 'unavailable', 'request_timeout', 'method_not_allowed',
-  'body_too_large', 'unsupported_type', 'expectation_failed', 'headers_too_large', 'internal',
+  'payout_ended', 'dispute_ended', 'evidence_limit', 'refund_ended', 'refund_not_sent', 'refund_in_progress',
+  'note_limit', 'exception_resolved', 'exception_resolving', 'payment_rest_held', 'payment_not_credited',
+  'payment_returned', 'payment_refunded', 'payment_below_fee', 'charge_not_named', 'charge_completed', 'in_flight',
+  'idempotency_mismatch', 'rate_limited', 'provider_refused', 'provider_unavailable', 'code_altered', 'unavailable',
+  'request_timeout', 'method_not_allowed', 'body_too_large', 'unsupported_type', 'expectation_failed',
+  'headers_too_large', 'internal',
 ] as const
 export type ErrorCode = (typeof ERROR_CODES)[number]
 
@@ -68,12 +72,12 @@ export const AUDIT_ACTIONS = [
   'account.brand_changed', 'account.charges_canceled', 'account.erased', 'account.second_factor_demanded',
   'member.invited', 'member.uninvited', 'member.joined', 'member.role_changed', 'member.removed', 'passkey.added',
   'passkey.removed', 'exception.opened', 'exception.noted', 'exception.resolved', 'exception.reopened',
-  'refund.requested', 'refund.ended', 'payout.requested', 'payout.paid', 'payout.rejected', 'code.created',
-  'code.changed', 'code.closed', 'reconcile.started', 'reconcile.began', 'day.closed', 'history.seeded',
-  'history.began', 'history.sealed', 'key.created', 'key.revoked', 'webhook.created', 'webhook.changed',
-  'webhook.deleted', 'webhook.disabled', 'webhook.secret_rotated', 'operator.created', 'operator.enabled',
-  'operator.disabled', 'session.opened', 'sessions.ended', 'password.changed', 'password.reset', 'password.set',
-  'email.confirmed', 'second_factor.enabled', 'second_factor.disabled', 'second_factor.locked', 'recovery_codes.made',
-  'recovery_code.used', 'invitation.created', 'invitation.revoked',
+  'refund.requested', 'refund.ended', 'payout.requested', 'payout.paid', 'payout.rejected', 'dispute.opened',
+  'dispute.ended', 'dispute.evidence_given', 'code.created', 'code.changed', 'code.closed', 'reconcile.started',
+  'reconcile.began', 'day.closed', 'history.seeded', 'history.began', 'history.sealed', 'key.created', 'key.revoked',
+  'webhook.created', 'webhook.changed', 'webhook.deleted', 'webhook.disabled', 'webhook.secret_rotated',
+  'operator.created', 'operator.enabled', 'operator.disabled', 'session.opened', 'sessions.ended', 'password.changed',
+  'password.reset', 'password.set', 'email.confirmed', 'second_factor.enabled', 'second_factor.disabled',
+  'second_factor.locked', 'recovery_codes.made', 'recovery_code.used', 'invitation.created', 'invitation.revoked',
 ] as const
 export type AuditAction = (typeof AUDIT_ACTIONS)[number]

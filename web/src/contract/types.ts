@@ -87,6 +87,13 @@ export type TimelineEntry =
       value: number
       reason: string | null
     }
+  | {
+      at: string
+      kind: 'reversed'
+      refundId: string
+      value: number
+      nature: 'fraud' | 'operational' | 'automatic' | 'other' | null
+    }
   | { at: string; kind: 'event'; eventId: string; event: string }
   | {
       at: string
@@ -134,6 +141,7 @@ export type Overview = {
   available: number
   reserved: number
   held: number
+  owed: number
   today: Period
   yesterdaySoFar: number
   last30: Period
@@ -206,6 +214,8 @@ export type Notice = {
   kind:
     | 'money_held'
     | 'refund_failed'
+    | 'deposit_reversed'
+    | 'balance_owed'
     | 'webhook_failing'
     | 'webhook_disabled'
     | 'payout_paid'
@@ -214,6 +224,8 @@ export type Notice = {
     | 'key_created'
     | 'new_sign_in'
     | 'exception_open'
+    | 'reversal'
+    | 'account_owes'
     | 'dispute_waits'
     | 'provider_down'
     | 'closing_differs'
@@ -229,6 +241,8 @@ export type NoticeChoice = {
   kind:
     | 'money_held'
     | 'refund_failed'
+    | 'deposit_reversed'
+    | 'balance_owed'
     | 'webhook_failing'
     | 'webhook_disabled'
     | 'payout_paid'
@@ -237,6 +251,8 @@ export type NoticeChoice = {
     | 'key_created'
     | 'new_sign_in'
     | 'exception_open'
+    | 'reversal'
+    | 'account_owes'
     | 'dispute_waits'
     | 'provider_down'
     | 'closing_differs'
@@ -286,6 +302,7 @@ export type OwnTerms = {
   feeBearer: 'account' | 'payer' | null
   valueMin: number | null
   valueMax: number | null
+  reversalPolicy: 'charge' | 'operator' | null
 }
 export type AccountDetails = {
   account: Account
@@ -452,6 +469,7 @@ export type Refund = {
   returnedFee: number
   status: RefundStatus
   reason: string | null
+  nature: 'fraud' | 'operational' | 'automatic' | 'other' | null
   madeBy: 'account' | 'operator' | 'provider'
   createdAt: string
   endedAt: string | null
@@ -465,6 +483,7 @@ export type StatementLine = {
   chargeId: string | null
   paymentLinkId: string | null
   refundId: string | null
+  nature: 'fraud' | 'operational' | 'automatic' | 'other' | null
   payoutId: string | null
   disputeId: string | null
   payout: { status: PayoutStatus; reference: string | null; paidAt: string | null } | null
@@ -484,6 +503,7 @@ export type Account = {
   name: string
   createdAt: string
   balance: number
+  owed: number
   suspendedAt: string | null
   suspendedReason: string | null
 }
@@ -497,6 +517,7 @@ export type AccountTerms = {
     feeBearer: 'account' | 'payer'
     valueMin: number
     valueMax: number
+    reversalPolicy: 'charge' | 'operator'
   }
   history: { validFrom: string; own: OwnTerms; setBy: string; reason: string }[]
 }
@@ -781,6 +802,23 @@ export type OperatorPayout = {
   email: string
   requestedBy: string
   endedBy: string | null
+}
+export type Reversal = {
+  id: string
+  at: string
+  nature: 'fraud' | 'operational' | 'automatic' | 'other'
+  accountId: string
+  email: string
+  paymentLinkId: string
+  externalId: string | null
+  provider: string
+  providerRefundId: string
+  endToEndId: string
+  value: number
+  charged: number | null
+  owed: number | null
+  exceptionId: string | null
+  state: ExceptionState | null
 }
 export type Webhook = {
   id: string

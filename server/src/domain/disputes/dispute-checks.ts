@@ -3,6 +3,7 @@ import { hexId } from '../../db/sql-values.ts'
 import { query, transact, type Tx } from '../../db/tx.ts'
 import type { Context } from '../context.ts'
 import type { Core } from '../core/core.ts'
+import type { Terms } from '../core/terms.ts'
 import { retryAt } from '../deposits/checks/check-queue.ts'
 import { holdBalances, type LedgerKey } from '../ledger/ledger.ts'
 import { ProviderError, providerNamed, type Provider, type ProviderDispute } from '../ports/provider.ts'
@@ -59,7 +60,7 @@ export async function answerDisputeCheck(ctx: Context, check: DisputeCheck): Pro
   try {
     const found = await providerNamed(ctx, provider).disputes?.find(endToEndId)
     if (found === undefined || found === 'absent') return await dropUnlessOpen(ctx, check)
-    const booked = await transact(ctx.pool, (tx) => bookAnswer(tx, ctx.now(), check, found))
+    const booked = await transact(ctx.pool, (tx) => bookAnswer(tx, ctx.now(), check, found, ctx.settings.terms))
     if (booked === 'unknown_payment') return await askForPayment(ctx, check)
     if (booked === 'contradicted') {
       const fields = { provider, endToEndId, status: STATUS_OF[found.status] }
@@ -76,7 +77,13 @@ export async function answerDisputeCheck(ctx: Context, check: DisputeCheck): Pro
 type Booked = 'booked' | 'contradicted' | 'overtaken' | 'unknown_payment'
 
 /** Repeated answers change nothing. */
-async function bookAnswer(tx: Tx, now: Date, check: DisputeCheck, found: ProviderDispute): Promise<Booked> {
+async function bookAnswer(
+  tx: Tx,
+  now: Date,
+  check: DisputeCheck,
+  found: ProviderDispute,
+  terms: Terms,
+): Promise<Booked> {
   const payment = await readPayment(tx, check)
   if (!payment) return 'unknown_payment'
   if (!(await moveCheck(tx, now, check, found))) return 'overtaken'
@@ -90,13 +97,13 @@ async function bookAnswer(tx: Tx, now: Date, check: DisputeCheck, found: Provide
   if (before.status === status) return 'booked'
   if (before.status !== 'OPEN') {
     // The money is gone all the same, and what it was decided before stays as it was told.
-    if (status === 'ACCEPTED') await bookReturn(tx, now, { ...returned, ...disputed(before) })
+    if (status === 'ACCEPTED') await bookReturn(tx, now, { ...returned, ...disputed(before) }, terms)
     return 'contradicted'
   }
   if (status === 'OPEN') return 'booked'
   if (status === 'ACCEPTED') await holdTouched(tx, locked!)
   const dispute = await endDispute(tx, now, before.id, status)
-  if (status === 'ACCEPTED') await bookReturn(tx, now, { ...returned, ...disputed(dispute) })
+  if (status === 'ACCEPTED') await bookReturn(tx, now, { ...returned, ...disputed(dispute) }, terms)
   return 'booked'
 }
 

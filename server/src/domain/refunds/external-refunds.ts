@@ -154,6 +154,7 @@ export async function bookReturn(
   tx: Tx,
   now: Date,
   { paidCents, disputeId, exceptionId, ...returned }: Returned & { disputeId: string; amountCents: Cents },
+  terms: Terms,
 ): Promise<void> {
   const { leftCents } = await tx.one<{ leftCents: Cents }>(
     `select $2 - coalesce(sum(r.amount_cents), 0)::bigint as "leftCents"
@@ -165,8 +166,8 @@ export async function bookReturn(
   if (amountCents <= 0) return
   const isWhole = amountCents === paidCents
   const providerRefundId = isWhole ? WHOLE_REFUND : `dispute-${disputeId}`
-  const seen = { ...returned, amountCents, providerRefundId, undoneExceptionId: null }
-  await bookForeign(tx, now, { ...seen, exceptionId: isWhole ? exceptionId : null })
+  const seen = { ...returned, amountCents, providerRefundId, nature: 'fraud', undoneExceptionId: null } as const
+  await bookForeign(tx, now, { ...seen, exceptionId: isWhole ? exceptionId : null }, terms)
 }
 
 /** In the order of locks of refund-states.ts. Exceptions are open ones, by payment. */
