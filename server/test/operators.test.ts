@@ -229,6 +229,7 @@ test('accounts are listed newest first, in pages, and found by any part of name 
     name: made[0]!.caller.accountName,
     createdAt: '2026-03-02T12:00:02.000Z',
     balance: 0,
+    owed: 0,
     suspendedAt: null,
     suspendedReason: null,
   })

@@ -74,7 +74,7 @@ async function listAccountsCommand(api: Api, terminal: Terminal, { json, ...filt
       ID: (account) => account.id,
       'E-MAIL': (account) => account.email,
       NAME: (account) => account.name,
-      BALANCE: (account) => formatReais(account.balance),
+      BALANCE: ({ balance, owed }) => (owed > 0 ? `owes ${formatReais(owed)}` : formatReais(balance)),
       CREATED: (account) => moment(account.createdAt),
       STATE: stateOf,
     },

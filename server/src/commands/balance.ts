@@ -13,5 +13,9 @@ export function balanceCommand(program: Command, terminal: Terminal): void {
 }
 
 async function showBalance({ call }: Api, terminal: Terminal, options: JsonOption): Promise<void> {
-  printOne(terminal, options, await call('getBalance', {}), ({ balance }) => formatReais(balance))
+  printOne(terminal, options, await call('getBalance', {}), describe)
+}
+
+function describe({ balance, owed }: { balance: number; owed: number }): string {
+  return owed > 0 ? `${formatReais(balance)}, and ${formatReais(owed)} are owed` : formatReais(balance)
 }

@@ -226,7 +226,11 @@ function useLines(entries: Props['entries'], deliveryPath: Props['deliveryPath']
       }
       case 'expired':
       case 'canceled':
-        return { icon: entry.kind === 'expired' ? icons.ClockIcon : icons.CloseIcon, tone: 'still', text: t[entry.kind] }
+        return {
+          icon: entry.kind === 'expired' ? icons.ClockIcon : icons.CloseIcon,
+          tone: 'still',
+          text: t[entry.kind],
+        }
       case 'refund_requested':
       case 'refund_done':
       case 'refund_failed':

@@ -81,8 +81,8 @@ const useTexts = translations({
     `${amount} refunded outside guiche is booked as operator loss.`,
   ],
   charge_account: (amount: string) => [
-    `${amount} saem do saldo da conta que recebeu este pagamento. Se o saldo não bastar, nada é lançado.`,
-    `${amount} is debited from the account that received this payment. If its balance is too low, nothing is booked.`,
+    `${amount} saem do saldo da conta que recebeu este pagamento. O que faltar no saldo fica devido, e os próximos valores pagam.`,
+    `${amount} is debited from the account that received this payment. What its balance lacks is owed, and the next money pays it.`,
   ],
   together: [
     'Devoluções deste pagamento já feitas pelo provedor são acertadas junto.',
