@@ -194,6 +194,7 @@ function useLines(entries: Props['entries'], deliveryPath: Props['deliveryPath']
   const sent = new Set(attempts.map(({ eventId }) => eventId))
   const whyHeld = ({ why }: HeldEntry) => t.heldMore[why === 'payer_unconfirmed' ? 'payer' : 'other']
   return (entry) => {
+    if ('refundId' in entry) return refundLine(entry, t[entry.kind](money(entry.value)), natureText)
     switch (entry.kind) {
       case 'created':
         return { icon: icons.PlusIcon, tone: 'still', text: t.created(money(entry.value)) }
@@ -225,17 +226,9 @@ function useLines(entries: Props['entries'], deliveryPath: Props['deliveryPath']
         return { icon: icons.CheckIcon, tone: 'mark', text: t.released[way](money(entry.value)) }
       }
       case 'expired':
+        return { icon: icons.ClockIcon, tone: 'still', text: t.expired }
       case 'canceled':
-        return {
-          icon: entry.kind === 'expired' ? icons.ClockIcon : icons.CloseIcon,
-          tone: 'still',
-          text: t[entry.kind],
-        }
-      case 'refund_requested':
-      case 'refund_done':
-      case 'refund_failed':
-      case 'reversed':
-        return refundLine(entry, t[entry.kind](money(entry.value)), natureText)
+        return { icon: icons.CloseIcon, tone: 'still', text: t.canceled }
       case 'event':
         return {
           icon: icons.LogIcon,
