@@ -10,7 +10,10 @@ import { TermsDialog } from './terms-dialog.tsx'
 
 const useTexts = translations({
   title: ['Tarifa e limites', 'Fee and limits'],
-  text: ['Valem para novas cobranças.', 'Apply to new charges.'],
+  text: [
+    'Valem para novas cobranças, e para devoluções do banco a partir de agora.',
+    'Apply to new charges, and to reversals from now on.',
+  ],
   change: ['Alterar', 'Change'],
   own: ['personalizado', 'custom'],
   default: ['padrão', 'default'],

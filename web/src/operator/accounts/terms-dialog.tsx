@@ -10,8 +10,8 @@ import { TERMS, useTermLabels, useTermText, type Term } from './term-labels.ts'
 const useTexts = translations({
   title: ['Alterar tarifa e limites', 'Change fee and limits'],
   text: [
-    'Campo em branco: vale o padrão. A mudança vale para novas cobranças.',
-    'Leave a field blank to use the default. Changes apply to new charges.',
+    'Campo em branco: vale o padrão. A mudança vale para novas cobranças e novas devoluções do banco.',
+    'Leave a field blank to use the default. Changes apply to new charges and new reversals.',
   ],
   default: ['Padrão', 'Default'],
   defaultIs: (value: string) => [`Padrão: ${value}`, `Default: ${value}`],
