@@ -269,6 +269,13 @@ test('a refund whose answer is lost is made once', async () => {
   expect(await catchError(guiche.refunds.create(paymentLinkId))).toMatchObject({ code: 'already_refunded' })
 })
 
+test('a dispute is listed, and evidence in one that is not there is refused', async () => {
+  expect(await collect(guiche.disputes.list({ status: 'OPEN' }))).toEqual([])
+  const evidence = { fileName: 'x.pdf', content: new TextEncoder().encode('%PDF-1.4') }
+  expect(await catchError(guiche.disputes.giveEvidence('other', evidence))).toMatchObject({ code: 'not_found' })
+  expect(await catchError(guiche.disputes.get('other'))).toMatchObject({ code: 'not_found' })
+})
+
 test('a payout whose answer is lost is asked for once', async () => {
   await paidDeposit(50_00)
   const before = await guiche.balance.get()

@@ -101,6 +101,11 @@ describe('what guiche signed', () => {
           return `${event.data.value} cents by ${event.data.reference}`
         case 'PAYOUT_REJECTED':
           return event.data.reason
+        case 'DISPUTE_OPENED':
+          return `${event.data.heldValue} cents until ${event.data.deadlineAt}`
+        case 'DISPUTE_ENDED':
+          expectTypeOf(event.data.status).toEqualTypeOf<'ACCEPTED' | 'REJECTED' | 'CANCELED'>()
+          return event.data.status
         case 'WEBHOOK_DISABLED':
           return event.data.reason
         case 'KEY_CREATED':

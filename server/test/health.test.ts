@@ -211,7 +211,7 @@ test('operators see how much is open, the oldest first, and account holders what
   const payment = { provider: 'sandbox', endToEndId, txid: charge.id, amountCents: 73_50 }
   await settleAll(w, [{ ...payment, occurredAt: new Date(horario) }])
   const { counts, items } = await readOpenWork(w.ctx, undefined)
-  expect(counts).toEqual({ exceptions: 1, payouts: 1, webhooks: 0, health: 0 })
+  expect(counts).toEqual({ exceptions: 1, payouts: 1, disputes: 0, webhooks: 0, health: 0 })
   expect(items).toMatchObject([
     { kind: 'payout', email: account.email, valueCents: 10_00 },
     { kind: 'exception', what: 'wrong_amount', email: account.email, valueCents: 73_50, since: w.clock.now() },

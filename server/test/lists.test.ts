@@ -43,6 +43,7 @@ const LINE_FIELDS = [
   'paymentLinkId',
   'refundId',
   'payoutId',
+  'disputeId',
   'payout',
   'occurredAt',
   'recordedAt',
@@ -87,7 +88,7 @@ test('a completed deposit tells what was credited and which Pix paid it, and sta
   expect(deposits).toHaveLength(1)
   expect(deposits[0]).toMatchObject({ creditedValue: 4950, endToEndId: payment.endToEndId, paidLate: false })
   expect(deposits[0].paidAt).toMatch(ISO_TIME)
-  expect(balance).toEqual({ success: true, balance: 4950, available: 4950, reserved: 0, currency: 'BRL' })
+  expect(balance).toEqual({ success: true, balance: 4950, available: 4950, reserved: 0, held: 0, currency: 'BRL' })
   expect(Object.keys(statement)).toEqual(['success', 'lines', 'nextCursor'])
   expect(statement.lines[0].balance).toBe(4950)
   expect(statement.lines.reduce((sum: number, line: { amount: number }) => sum + line.amount, 0)).toBe(4950)

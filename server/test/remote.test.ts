@@ -76,6 +76,7 @@ test('a deposit is created, shown, paid at the sandbox, listed and counted in th
     balance: 4950,
     available: 4950,
     reserved: 0,
+    held: 0,
     currency: 'BRL',
   })
 

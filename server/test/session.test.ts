@@ -12,7 +12,9 @@ import { requestPayout } from '../src/domain/payouts/payouts.ts'
 import { setOperatorEnabled } from '../src/domain/users/operators.ts'
 import { createWebhook } from '../src/domain/webhooks/webhooks.ts'
 import { cookieNames, signToken } from '../src/http/auth/session-cookie.ts'
+import { contest } from './dispute-steps.ts'
 import { apiRoutesOf, CONSOLE, filledIn, makeOperator, type Route } from './operators-client.ts'
+import { completedCharge } from './refund-steps.ts'
 import { appWith, bearer } from './requests.ts'
 import { world, type World } from './world.ts'
 
@@ -99,7 +101,8 @@ test('an account’s session opens no route of the operators, and an operator’
 
 test('another account’s ids are unknown to a session, on every route that takes one, and nothing is written', async () => {
   const { w, routes, account } = await prepare({ refunds: { byAccounts: true, returnFee: false } })
-  const { charge } = await w.paidCharge({ account })
+  const paid = await completedCharge(w, { account })
+  const { charge } = paid
   const { webhook } = await createWebhook(w.ctx, account.accountId, {
     ...WEBHOOK,
     eventKinds: ['DEPOSIT_ASSET_SUCCESS'],
@@ -120,6 +123,7 @@ test('another account’s ids are unknown to a session, on every route that take
   const { accountId } = account
   const asked = { accountId, valueCents: 1, note: null, idempotencyKey: null }
   const { payout } = await requestPayout(w.ctx, { kind: 'account', name: account.email }, asked)
+  const dispute = await contest(w, paid)
   const wanted = { accountId, email: 'ana@example.com', role: 'viewer' as const }
   const { invitation } = await inviteMember(w.ctx, SYSTEM, wanted)
   const [member] = await listMembers(w.ctx, accountId)
@@ -129,6 +133,7 @@ test('another account’s ids are unknown to a session, on every route that take
     eventId: event!.id,
     keyId,
     payoutId: payout.id,
+    disputeId: dispute.id,
     id: invitation.invitationId,
     userId: member!.userId,
     requestId,
@@ -143,7 +148,8 @@ test('another account’s ids are unknown to a session, on every route that take
         if (!ids[name]) throw new Error(`tell this test whose id :${name} of ${url} is`)
         return ids[name]
       })
-      const payload = { name: 'mine', value: 1, reason: 'x', overlapSeconds: 60, role: 'viewer' }
+      const file = { fileName: 'x', content: 'JVBERi0xLjQK' }
+      const payload = { name: 'mine', value: 1, reason: 'x', overlapSeconds: 60, role: 'viewer', ...file }
       const answer = await stranger.ask(method, filled, method === 'GET' ? undefined : payload)
       expect([method, url, answer.statusCode]).toEqual([method, url, 404])
     }
