@@ -51,7 +51,7 @@ const LISTS: Record<string, List> = {
   ),
   charges: byUuid(
     `select c.id, to_jsonb(c) - '{account_id,opening_instance,code_seal,end_seal}'::text[] || jsonb_build_object(
-       'metadata', c.metadata::jsonb, 'payments', (
+       'metadata', c.metadata::jsonb, 'payer', c.payer::jsonb - 'hash', 'payments', (
        select coalesce(jsonb_agg(to_jsonb(p) - '{account_id,charge_id}'::text[]), '[]') from (
          select * from payments where charge_id = c.id and credited
          union all select * from payments where charge_id = c.id and not credited) p

@@ -17,6 +17,7 @@ export const GUIDE_PAGES = [
   'start',
   'deposits',
   'codes',
+  'payers',
   'webhooks',
   'catching-up',
   'exactly-once',
