@@ -7,6 +7,7 @@ import type { Payer, PayerPolicy } from '../src/domain/core/payers.ts'
 import { checkDue } from '../src/workers/check.ts'
 import { purge } from '../src/workers/purge.ts'
 import { runDueRefunds } from '../src/workers/refund.ts'
+import { openPage } from './pages.ts'
 import { OPERATOR } from './refund-steps.ts'
 import { bearer, get } from './requests.ts'
 import { until, world, type TestAccount, type World } from './world.ts'
@@ -289,4 +290,61 @@ test('a required payer is refused where no provider tells who paid, and goes to 
   expect((await w.deposit(account, { payer: named('verify') })).provider).toBe('sandbox')
   Object.assign(second!, { checkPayer: undefined })
   await expect(w.deposit(account, { payer: named('require') })).rejects.toMatchObject({ code: 'payer_unconfirmable' })
+})
+
+test('the payment page says who alone may pay, that the payer is being confirmed, and what became of other money', async () => {
+  const w = await world()
+  const account = await w.account()
+  const charge = await w.deposit(account, { valueCents: 50_00, payer: named('require') })
+  const texts = async () =>
+    Promise.all(
+      ['pt-BR', 'en', 'es'].map(async (language) => {
+        const page = await openPage(w, charge.paymentLinkId, { 'accept-language': language })
+        expect(page.body).not.toMatch(/12345678909|123\.456/)
+        return page.text
+      }),
+    )
+  const expectAll = async (wanted: string[]) => {
+    for (const [index, text] of (await texts()).entries()) expect(text).toContain(wanted[index])
+  }
+  await expectAll([
+    'Só pode pagar o titular do CPF ***.***.***-09.',
+    'Only the holder of CPF ***.***.***-09 can pay.',
+    'Solo puede pagar el titular del CPF ***.***.***-09.',
+  ])
+  await w.sandbox.pay({ emv: charge.emv, payer: BIA })
+  await queryDeposit(w.ctx, account.accountId, charge.paymentLinkId)
+  await expectAll(['estamos confirmando quem pagou', 'are confirming who paid', 'estamos confirmando quién pagó'])
+  await askForMinutes(w)
+  await runDueRefunds(w.ctx)
+  await expectAll(['e foi devolvido a quem pagou', 'and was returned to the payer', 'y fue devuelto a quien pagó'])
+})
+
+test('a payment that comes late is credited only to its payer too, and a number that is gone leaves it to the operator', async () => {
+  const w = await world()
+  const account = await w.account()
+  const [late, later] = [
+    await w.deposit(account, { payer: named('require') }),
+    await w.deposit(account, { payer: named('require') }),
+  ]
+  w.clock.advance(3_700_000)
+  await checkDue(w.ctx)
+  const payLate = async ({ id }: { id: string }) => {
+    await w.sandbox.pay({ txid: id, payer: ANA, force: true })
+    const window = { from: new Date(w.clock.now().getTime() - 60_000), to: new Date(w.clock.now().getTime() + 60_000) }
+    for await (const page of w.ctx.providers[0]!.listReceived(window)) await w.ctx.settlements.add(page)
+    await checkDue(w.ctx)
+  }
+  await payLate(late)
+  expect(await recordOf(w, account, late)).toMatchObject({ status: 'COMPLETED', paidLate: true, payerMatch: 'matched' })
+  w.clock.advance(25 * 3_600_000)
+  await purge(w.ctx)
+  await payLate(later)
+  expect(await recordOf(w, account, later)).toMatchObject({
+    status: 'EXPIRED',
+    heldValue: 50_00,
+    payerMatch: 'unknown',
+  })
+  expect(await w.count('checks', `kind = 'payer'`)).toBe(0)
+  expect(await w.differences()).toEqual([])
 })
