@@ -18,7 +18,7 @@ const TITLES = {
 const HELP = `npm run prove [-- --openapi FILE] [--only NAMES] [--seed N]
 
 Runs every proof of prove/README.md on this machine, then breaks the build on purpose in many ways, each of which a
-proof must notice. It takes about 50 minutes on two idle cores, and the broken builds most of them.
+proof must notice. It takes about an hour on two idle cores, and the broken builds most of them.
 
   --openapi FILE   also checks API Pix by the central bank's description (openapi.yaml), and breaks it on purpose
   --only NAMES     these proofs alone: money,tamper

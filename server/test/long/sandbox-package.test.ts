@@ -90,7 +90,8 @@ test.each(['typescript-5.0', 'typescript'])('%s finds its types, for modules and
     module: 'nodenext',
     target: 'es2022',
     types: ['node'],
-    skipLibCheck: true,
+    // zod's own types need 5.4.
+    skipLibCheck: compiler === 'typescript-5.0',
   }
   const files = ['consumer.mts', 'consumer.cts']
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions: options, files }))
