@@ -9,8 +9,9 @@ import { ensureBuilt, root, run } from '../scripts/bootstrap.mjs'
 // What a profile can break is the way to the bank, after a restart too, and not what is booked.
 const SHORT = ['--plans', 'drop', '--scenarios', '8', '--kills', '1', '--database-kills', '0']
 
-const string = { type: 'string' }
-const { values: options } = parseArgs({ options: { seed: string, banks: string, dist: string } })
+const { values: options } = parseArgs({
+  options: { seed: { type: 'string' }, banks: { type: 'string' }, dist: { type: 'string' } },
+})
 if (!options.dist) await ensureBuilt()
 const dist = options.dist ?? join(root, 'server/dist')
 const { BANK_LIST } = await import(pathToFileURL(join(dist, 'sandbox/banks.js')).href)

@@ -11,7 +11,8 @@ export function disputeForgeries({ victim, eve }) {
   const edit = (set, id) => `update disputes set ${set} where id = ${id}`
   const subject = (id) =>
     `(select left(encode(sha256(convert_to('dispute ' || provider || ' ' || provider_dispute_id, 'UTF8')), 'hex'), 32)::uuid from disputes where id = ${id})`
-  const event = (from, to, id) => `update events set body = replace(body, ${from}, ${to}) where subject_id = ${subject(id)}`
+  const event = (from, to, id) =>
+    `update events set body = replace(body, ${from}, ${to}) where subject_id = ${subject(id)}`
   const keep = (id) => `create temp table kept on commit drop as select * from disputes where id = ${id}`
   const forgetEvents = `delete from deliveries where event_id not in (select id from events);
     delete from delivery_outcomes where event_id not in (select id from events);`

@@ -1,9 +1,9 @@
 // Forgeries of who paid: whom a deposit names, and what the provider said of its payment.
 
 /**
- * As sealForgeries(). The victim has three deposits that name a payer: one that required it and was paid by it, one that
- * was only verified and paid by another person, one that required it and whose money of another person went back. A
- * fourth one is paid, and the provider has not said by whom.
+ * As sealForgeries(). The victim has three deposits that name a payer: one that required it and was paid by it, one
+ * that was only verified and paid by another person, one that required it and whose money of another person went back.
+ * A fourth one is paid, and the provider has not said by whom.
  */
 export function payerForgeries() {
   const named = (policy, answer) =>

@@ -2,13 +2,8 @@ import { expect, test } from 'vitest'
 import { query } from '../src/db/tx.ts'
 import { eraseAccount } from '../src/domain/accounts/erase-account.ts'
 import { listNotices, markSeen, writeChoices } from '../src/domain/notices/list-notices.ts'
-import {
-  isTrouble,
-  NOTICE_KIND_NAMES,
-  NOTICE_LANGUAGES,
-  noticeText,
-  type NoticeKind,
-} from '../src/domain/notices/notice-kinds.ts'
+import { isTrouble, NOTICE_KIND_NAMES, noticeText, type NoticeKind } from '../src/domain/notices/notice-kinds.ts'
+import { NOTICE_LANGUAGES } from '../src/domain/notices/notice-words.ts'
 import { listExceptions } from '../src/domain/refunds/exceptions.ts'
 import { resolveException } from '../src/domain/refunds/resolve-exception.ts'
 import { begin, bell, follow, MINUTE_MS, readerOf, underpaid, untilSent, userOf } from './notice-steps.ts'

@@ -46,8 +46,8 @@ const TERMS = { feeBps: 150, feeFixedCents: 7 }
 /**
  * Books with one of everything. Deposits are paid, paid late, paid wrong, paid twice, canceled, expired and open.
  * Refunds are done, failed, under way and made at the bank. Payouts are open, paid and rejected, disputes open and
- * rejected. There are exceptions of each kind, open and resolved in each way, webhooks that were reached and not, closed
- * days, terms, and a debt.
+ * rejected. There are exceptions of each kind, open and resolved in each way, webhooks that were reached and not,
+ * closed days, terms, and a debt.
  */
 export async function makeHistory(): Promise<{ w: World; victim: string; eve: string; debtor: string }> {
   const w = await world({ settings: { refunds: { byAccounts: false, returnFee: true } } })

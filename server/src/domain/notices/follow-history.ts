@@ -1,7 +1,8 @@
 import { transact, type Tx } from '../../db/tx.ts'
 import { SENT_KINDS, type SentKind } from '../webhooks/event-kinds.ts'
 import type { Core } from '../core/core.ts'
-import { isTrouble, NOTICE_KIND_NAMES, noticeFacts, type NoticeData } from './notice-kinds.ts'
+import { isTrouble, NOTICE_KIND_NAMES, noticeFacts } from './notice-kinds.ts'
+import type { NoticeData } from './notice-words.ts'
 import { lockNotices, tellNotices, type NewNotice } from './tell-notices.ts'
 
 // Reads the history of all accounts in the order of the tree's leaves, and writes what people are told of it. The

@@ -2,16 +2,8 @@ import { insertRows } from '../../db/insert-rows.ts'
 import { query, queryOne, transact } from '../../db/tx.ts'
 import type { Core } from '../core/core.ts'
 import { cursorNumber, page } from '../core/cursor.ts'
-import {
-  NOTICE_KIND_NAMES,
-  NOTICE_LANGUAGES,
-  noticeFacts,
-  noticeText,
-  type NoticeData,
-  type NoticeKind,
-  type NoticeLanguage,
-  type What,
-} from './notice-kinds.ts'
+import { NOTICE_KIND_NAMES, noticeFacts, noticeText, type NoticeKind, type What } from './notice-kinds.ts'
+import { NOTICE_LANGUAGES, type NoticeData, type NoticeLanguage } from './notice-words.ts'
 import { LAST_NUMBER } from './tell-notices.ts'
 
 /** Who reads: a person as a member of an account, or as an operator. */

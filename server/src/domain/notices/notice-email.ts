@@ -1,13 +1,6 @@
 import { html, htmlText, verbatim } from '../../base/html.ts'
-import {
-  momentText,
-  noticeFacts,
-  noticeText,
-  type NoticeData,
-  type NoticeKind,
-  type NoticeLanguage,
-  type What,
-} from './notice-kinds.ts'
+import { noticeFacts, noticeText, type NoticeKind, type What } from './notice-kinds.ts'
+import { momentText, type NoticeData, type NoticeLanguage } from './notice-words.ts'
 
 export type TellableNotice = {
   number: number

@@ -3,7 +3,8 @@ import { query, transact } from '../../db/tx.ts'
 import type { Context } from '../context.ts'
 import type { Core } from '../core/core.ts'
 import { noticeEmail, type TellableNotice } from './notice-email.ts'
-import { TOLD_ROLES, type NoticeLanguage } from './notice-kinds.ts'
+import { TOLD_ROLES } from './notice-kinds.ts'
+import type { NoticeLanguage } from './notice-words.ts'
 import { LAST_NUMBER } from './tell-notices.ts'
 
 // E-mails with notices. That there is one is decided in a transaction that moves the person's position, so no notice is

@@ -1,6 +1,7 @@
 import { unnestOf, valuesOf, type Columns } from '../../db/insert-rows.ts'
 import type { Tx } from '../../db/tx.ts'
-import { TOLD_ROLES, type NoticeData, type NoticeKind, type What } from './notice-kinds.ts'
+import { TOLD_ROLES, type NoticeKind, type What } from './notice-kinds.ts'
+import type { NoticeData } from './notice-words.ts'
 
 // Writes what people are told, once, and makes their e-mails due.
 

@@ -4,7 +4,8 @@ import { NEWEST_BACKUP } from '../core/backups.ts'
 import type { Core } from '../core/core.ts'
 import type { Settings } from '../core/settings.ts'
 import { lockNotices, tellNotices, type NewNotice } from './tell-notices.ts'
-import type { NoticeData, NoticeKind } from './notice-kinds.ts'
+import type { NoticeKind } from './notice-kinds.ts'
+import type { NoticeData } from './notice-words.ts'
 
 // Troubles that are no events: what is wrong is read from time to time, and compared with what people were told.
 

@@ -10,7 +10,8 @@ import {
   writeChoices,
   type NoticeReader,
 } from '../../domain/notices/list-notices.ts'
-import { NOTICE_KIND_NAMES, NOTICE_LANGUAGES } from '../../domain/notices/notice-kinds.ts'
+import { NOTICE_KIND_NAMES } from '../../domain/notices/notice-kinds.ts'
+import { NOTICE_LANGUAGES } from '../../domain/notices/notice-words.ts'
 import { BODY_ERROR, nextCursor, oneOf, paging, response, time, toApi, type Api } from '../server/schemas.ts'
 
 /** The bell of the dashboard, and what each person wants by e-mail. */
