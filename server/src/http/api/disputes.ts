@@ -64,13 +64,11 @@ export const evidenceBody = z.object(
       description: 'Its name, for yourself.',
       examples: ['delivery.pdf'],
     }),
-    content: z
-      .string({ error: 'content must be the file in Base64' })
-      .meta({
-        description: 'A PDF, PNG or JPEG file of at most 3 MiB, in Base64.',
-        contentEncoding: 'base64',
-        examples: ['JVBERi0xLjQK'],
-      }),
+    content: z.string({ error: 'content must be the file in Base64' }).meta({
+      description: 'A PDF, PNG or JPEG file of at most 3 MiB, in Base64.',
+      contentEncoding: 'base64',
+      examples: ['JVBERi0xLjQK'],
+    }),
     description: text({ min: 0, max: 500 }, `description must be at most 500 characters, ${READABLE_RULE}`)
       .nullish()
       .meta({ description: 'What it shows. The bank reads it.', examples: ['Signed receipt of the delivery'] }),
