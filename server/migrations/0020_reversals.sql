@@ -73,14 +73,19 @@ alter table transfers add constraint transfers_debt check (
   end
 ) not valid;
 
--- Whether this ledger account is a balance that now holds something and whose account owes something. It is called
--- after the balance was moved, and sees what others committed while that waited for its lock.
-create function has_debt_to_pay(balance_id bigint, held bigint) returns boolean language plpgsql as $$
+-- Whether an account owes something that its balance, which holds this much now, can pay. It is called after the
+-- balance was moved, and sees what others committed while that waited for its lock. Planning it each time would take
+-- longer than the rest of a settlement.
+create function has_debt_to_pay(debtor uuid, held bigint) returns boolean language plpgsql
+set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
+declare
+  owes boolean;
 begin
-  return held > 0 and exists (
-    select from ledger_accounts l
-    join ledger_accounts o on o.kind = 'owed' and o.account_id = l.account_id
-    join ledger_balances b on b.ledger_account_id = o.id
-    where l.id = balance_id and l.kind = 'balance' and b.debits_cents > b.credits_cents
-  );
+  if held <= 0 then
+    return false;
+  end if;
+  select b.debits_cents > b.credits_cents into owes
+  from ledger_accounts o join ledger_balances b on b.ledger_account_id = o.id
+  where o.kind = 'owed' and o.account_id = debtor;
+  return coalesce(owes, false);
 end $$;

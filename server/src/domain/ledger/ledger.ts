@@ -126,7 +126,7 @@ export const POST_LINES = `
 /** In SQL, of the CTEs of POST_LINES: the accounts whose balance got something and who owe something. */
 export const OWING = `array(
   select l.account_id from sums s join moved m using (id) join ledger_accounts l using (id)
-  where s.credits > 0 and l.kind = 'balance' and has_debt_to_pay(m.id, m.cents + s.credits - s.debits)
+  where s.credits > 0 and l.kind = 'balance' and has_debt_to_pay(l.account_id, m.cents + s.credits - s.debits)
 )`
 
 type Line = Pick<Transfer, 'kind' | 'amountCents' | 'occurredAt'> &
