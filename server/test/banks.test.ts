@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { afterAll, describe, expect, test } from 'vitest'
 import { hexFromUuid, newUuid7 } from '../src/base/ids.ts'
+import { settingsFor } from '../src/commands/sandbox.ts'
 import { loadProviders } from '../src/config/providers.ts'
 import type { Provider, ProviderError } from '../src/domain/ports/provider.ts'
 import { makeApiPix, type ApiPixOptions } from '../src/providers/api-pix/adapter.ts'
@@ -27,20 +28,10 @@ function sandboxAs(bank: BankName): Promise<Sandbox> {
 const silent = { debug() {}, info() {}, warn() {}, error() {} }
 
 /** As the lines that `guiche sandbox --as` prints set it up, with another profile if one is named. */
-function connect({ customer }: Sandbox, profile: BankName, changes: Record<string, string> = {}): Provider {
-  const { url, tokenUrl, files } = customer!
-  const settings = {
-    BANK: profile,
-    URL: url,
-    TOKEN_URL: tokenUrl,
-    CERT: files.cert,
-    CERT_KEY: files.key,
-    CA: files.ca,
-    ...(profile === 'bb' && { QUERY: 'gw-app-key=key-of-the-shop' }),
-    ...changes,
-  }
-  const named = Object.entries(settings).map(([name, value]) => [`PROVIDER_SANDBOX_${name}`, value])
-  const [config] = loadProviders(Object.fromEntries(named)) as (ApiPixOptions & { kind: string })[]
+function connect(sandbox: Sandbox, profile: BankName, changes: Record<string, string> = {}): Provider {
+  const changed = Object.entries(changes).map(([name, value]) => [`PROVIDER_SANDBOX_${name}`, value])
+  const env = Object.fromEntries([...settingsFor(profile, sandbox), ...changed])
+  const [config] = loadProviders(env) as (ApiPixOptions & { kind: string })[]
   const timings = { backoffBaseMs: 1, readAttempts: 1, writeAttempts: 1 }
   const provider = makeApiPix({ ...config!, now: () => new Date(), log: silent, timings })
   undone.push(() => provider.close())
