@@ -10,12 +10,23 @@ import { ensureBuilt, root, run } from '../scripts/bootstrap.mjs'
 const SHORT = ['--plans', 'drop', '--scenarios', '8', '--kills', '1', '--database-kills', '0']
 
 const { values: options } = parseArgs({
-  options: { seed: { type: 'string' }, banks: { type: 'string' }, dist: { type: 'string' } },
+  options: {
+    seed: { type: 'string', default: String(randomInt(2 ** 31)) },
+    banks: { type: 'string' },
+    dist: { type: 'string' },
+    help: { type: 'boolean', default: false },
+  },
 })
+if (options.help) {
+  console.log(`node prove/banks.mjs [--seed N] [--banks a,b] [--dist DIR]
+
+Exit 0: all claims held at each bank. 1: a claim failed. 2: the proof could not run.`)
+  process.exit(0)
+}
 if (!options.dist) await ensureBuilt()
 const dist = options.dist ?? join(root, 'server/dist')
 const { BANK_LIST } = await import(pathToFileURL(join(dist, 'sandbox/banks.js')).href)
-const seed = options.seed ?? String(randomInt(2 ** 31))
+const { seed } = options
 console.log(`seed ${seed}`)
 for (const bank of options.banks?.split(',') ?? BANK_LIST) {
   const began = performance.now()
