@@ -48,7 +48,7 @@ async function runSandbox(terminal: Terminal, options: Options): Promise<void> {
 }
 
 /** With these the whole service runs against this bank. */
-function settingsFor(as: Bank, { customer }: Sandbox): [name: string, value: string | undefined][] {
+export function settingsFor(as: Bank, { customer }: Sandbox): [name: string, value: string | undefined][] {
   const { login, query } = BANKS[as]
   const files = customer?.files
   const settings = {
