@@ -387,12 +387,12 @@ const BREAKS = [
   },
   {
     name: 'keeps-numbers-of-payers',
-    says: 'the number of a payer is stored as it was given',
-    file: 'domain/deposits/open-deposit.js',
-    find: 'ctx.settings.secretBox.seal(request.payer.number, charge.id)',
-    replace: 'request.payer.number',
+    says: 'all digits of the number of a payer are kept, and not the last two',
+    file: 'domain/core/payers.js',
+    find: 'ending: number.slice(-2)',
+    replace: 'ending: number',
     proof: 'payers',
-    by: ['secret', 'credited'],
+    by: ['secret'],
   },
   {
     name: 'naive-reader',

@@ -98,8 +98,8 @@ function plan(random, nth, isCalm) {
 /** A CPF, or a CNPJ with letters. */
 function taxId(random) {
   const isCompany = random.chance(0.3)
-  const last = isCompany ? 35 : 9
-  let text = Array.from({ length: isCompany ? 12 : 9 }, () => random.int(0, last).toString(36).toUpperCase()).join('')
+  const characters = isCompany ? '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ' : '0123456789'
+  let text = Array.from({ length: isCompany ? 12 : 9 }, () => characters[random.int(0, characters.length - 1)]).join('')
   const second = isCompany ? [6, 5, 4, 3, 2, 9, 8, 7, 6, 5, 4, 3, 2] : [11, 10, 9, 8, 7, 6, 5, 4, 3, 2]
   for (const weights of [second.slice(1), second]) {
     const sum = weights.reduce((total, weight, at) => total + weight * (text.charCodeAt(at) - 48), 0)

@@ -11,7 +11,7 @@ export type OrderDeposit = EnsureDepositBody & { externalId: string }
 export type Deposits = {
   /**
    * Returns the one deposit of an order: PENDING to be paid, or COMPLETED. Makes it if there is none, renews one that
-   * expired or was canceled, and replaces one of another `value`, which can then no longer be paid. Call it as often as
+   * expired or was canceled, and replaces one of another `value` or `payer`, which can then no longer be paid. Call it as often as
    * you like, from any number of programs. Throws `order_paid` if the order was paid with another value; the error's
    * `paymentLinkId` names the deposit.
    */
@@ -95,9 +95,12 @@ async function createDeposit(call: Call, body: CreateDepositBody, options: Creat
   return create()
 }
 
-/** Equal fields give an equal key. Other fields give another key, and then the server decides by `externalId`. */
+/**
+ * Equal fields give an equal key. Other fields give another key, and then the server decides by `externalId`. The payer
+ * stays out of it: the key is stored, and a hash of a tax id is guessed in no time.
+ */
 async function keyOf(body: CreateDepositBody, previousId: string): Promise<string> {
-  const fields = Object.entries(body).filter(([, value]) => value !== undefined && value !== null)
+  const fields = Object.entries({ ...body, payer: null }).filter(([, value]) => value !== undefined && value !== null)
   const text = JSON.stringify([fields.toSorted(([a], [b]) => (a < b ? -1 : 1)), previousId])
   const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text)))
   return `sdk-${Array.from(digest, (byte) => byte.toString(16).padStart(2, '0')).join('')}`

@@ -38,7 +38,8 @@ export async function waitUntilPaid(
     for await (const deposit of watch(paymentLinkId, either)) {
       const { status, heldValue } = deposit
       if (status === 'COMPLETED') return deposit
-      if (heldValue > 0) throw new GuicheError('payment_held', `${heldValue} cents were paid and are held`, { deposit })
+      if (heldValue > 0 && !isPayerAsked(deposit))
+        throw new GuicheError('payment_held', `${heldValue} cents were paid and are held`, { deposit })
       if (status !== 'PENDING') throw new GuicheError('not_paid', `the charge is ${status}`, { deposit })
     }
     throw new Error('the source of the states ended before the charge did')
@@ -49,6 +50,11 @@ export async function waitUntilPaid(
   } finally {
     clearTimeout(timer)
   }
+}
+
+/** Its bank is asked who paid: it completes, or is canceled, without a decision. */
+function isPayerAsked({ payer, payerMatch }: FullDeposit): boolean {
+  return payer?.policy === 'require' && payerMatch !== null
 }
 
 type Source = {

@@ -166,6 +166,16 @@ describe('waiting for a payment', () => {
     expect(proxy.answered()).toBeGreaterThan(3)
   })
 
+  test('goes on while the bank is asked who paid, and ends when it has said so', async () => {
+    const payer = { taxId: '123.456.789-09', policy: 'require' } as const
+    const charge = await guiche.deposits.create({ value: 50_00, externalId: `payer-${Date.now()}`, payer })
+    const waiting = guiche.deposits.waitUntilPaid(charge.paymentLinkId, { timeoutMs: 30_000 })
+    const body = JSON.stringify({ emv: charge.emv, payer: '12345678909' })
+    const headers = { 'content-type': 'application/json' }
+    expect((await fetch(`${bankUrl}/bank/pay`, { method: 'POST', headers, body })).ok).toBe(true)
+    expect(await waiting).toMatchObject({ status: 'COMPLETED', payerMatch: 'matched' })
+  })
+
   test('ends with what was paid when another amount arrived, and not with its deadline', async () => {
     const charge = await guiche.deposits.create({ value: 50_00 })
     const body = JSON.stringify({ emv: charge.emv, amountCents: 40_00 })
