@@ -8,10 +8,11 @@ import { listExceptions } from '../../src/domain/refunds/exceptions.ts'
 import { inviteMember } from '../../src/domain/accounts/member-invitations.ts'
 import { seedHistory } from '../../src/domain/demo/seed.ts'
 import { enter, expectAccessible, overflowPx, useChromium, visit } from '../chromium.ts'
+import { contest } from '../dispute-steps.ts'
 import { join as joinAccount } from '../members-client.ts'
 import { makeOperator } from '../operators-client.ts'
 import { sweepAll } from '../reconcile-bank.ts'
-import { strayPayment } from '../refund-steps.ts'
+import { completedCharge, strayPayment } from '../refund-steps.ts'
 import { deposit, get, portOf } from '../requests.ts'
 import { until, world } from '../world.ts'
 
@@ -136,6 +137,7 @@ async function filledWorld() {
   )
   // The bank knows none of these payments, so the days are closed with differences.
   await sweepAll(w)
+  const dispute = await contest(w, await completedCharge(w, { account }))
   await strayPayment(w)
   const { exceptions } = await listExceptions(w.ctx, { state: 'open', limit: 1 })
   const [delivery] = await query<{ kind: string; subjectId: string; webhookId: string }>(
@@ -163,6 +165,7 @@ async function filledWorld() {
     '/statement/print': ['/statement/print?period=all'],
     '/deposits/$paymentLinkId': [`/deposits/${charge!.id}`],
     '/codes/$externalId': ['/codes/customer-17'],
+    '/disputes/$disputeId': [`/disputes/${dispute.id}`],
     '/developers/$': [
       '/developers/webhooks',
       `/developers/webhooks/${delivery!.webhookId}`,
@@ -174,6 +177,7 @@ async function filledWorld() {
     ],
     '/operator/accounts/$accountId': [`/operator/accounts/${account.accountId}`],
     '/operator/deposits/$paymentLinkId': [`/operator/deposits/${charge!.id}`],
+    '/operator/disputes/$disputeId': [`/operator/disputes/${dispute.id}`],
     '/operator/exceptions/$exceptionId': [`/operator/exceptions/${exceptions[0]!.id}`],
     '/operator/reconciliation/$day': ['/operator/reconciliation/2026-03-01'],
   }

@@ -113,13 +113,15 @@ export function DepositDisputes({ paymentLinkId }: { paymentLinkId: string }) {
   const path = isOperator ? '/operator/disputes' : '/disputes'
   const query = { paymentLinkId }
   const { data } = useGet<{ disputes: AnyDispute[] }>(['list', path, query], path, { query })
-  const columns = useDisputeColumns()
   if (!data || data.disputes.length === 0) return null
   return (
     <Card title={t.ofDeposit} isFlush>
-      <Table
+      <Table<AnyDispute>
         caption={t.ofDeposit}
-        columns={columns}
+        columns={[
+          { header: t.value, cell: ({ value }) => <Money cents={value} className="font-medium" /> },
+          { header: t.state, cell: ({ status }) => <DisputeBadge status={status} /> },
+        ]}
         list={{ rows: data.disputes }}
         rowKey={({ id }) => id}
         rowLink={({ id }) => `${path}/${id}`}

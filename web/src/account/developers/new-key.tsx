@@ -22,11 +22,17 @@ const useTexts = translations({
     },
     'deposits:read': {
       label: ['Ver depósitos', 'View deposits'],
-      hint: ['Consultar e listar depósitos e devoluções.', 'Read and list deposits and refunds.'],
+      hint: [
+        'Consultar e listar depósitos, devoluções e contestações.',
+        'Read and list deposits, refunds and disputes.',
+      ],
     },
     'refunds:write': {
       label: ['Devolver depósitos', 'Refund deposits'],
-      hint: ['Devolver depósitos aos pagadores.', 'Refund deposits to their payers.'],
+      hint: [
+        'Devolver depósitos aos pagadores e enviar provas em contestações.',
+        'Refund deposits to their payers, and give evidence in disputes.',
+      ],
     },
     'balance:read': {
       label: ['Ver saldo e extrato', 'View balance and statement'],
