@@ -128,6 +128,62 @@ test('a deposit that waits for a reversal pays the debt that it makes', async ()
   expect(await bookDifferences(w)).toEqual([])
 })
 
+// Neither has a ledger account of what is owed yet, and both must add to the same one.
+test('two reversals of one account at once make one debt', async () => {
+  const w = await world()
+  const first = await completedCharge(w)
+  const { account } = first
+  const second = await completedCharge(w, { account, valueCents: 20_00 })
+  await payOut(w, account, 5_00)
+  const [payment] = await query<{ id: string }>(w.pool, 'select id from payments where charge_id = $1', [
+    first.charge.id,
+  ])
+  const seen = {
+    paymentId: payment!.id,
+    chargeId: first.charge.id,
+    exceptionId: null,
+    undoneExceptionId: null,
+    provider: 'sandbox',
+    providerRefundId: 'D1',
+    amountCents: 50_00,
+    nature: 'fraud' as const,
+  }
+  const refunds = [{ refundId: 'D2', amountCents: 20_00, status: 'done' as const, reason: null }]
+  const { endToEndId, provider } = second.payment
+  let other: Promise<void> | undefined
+  await transact(w.pool, async (tx) => {
+    await tx.run('select from charges where id = $1 for no key update', [first.charge.id])
+    await bookForeign(tx, w.clock.now(), seen, DEFAULT_TERMS)
+    other = recordExternalRefunds(w.ctx, [{ provider, endToEndId, refunds }])
+    await w.lockWait()
+  })
+  await other
+  expect(await standing(w, account)).toEqual([0, 65_00])
+  expect(await bookDifferences(w)).toEqual([])
+})
+
+test('of a batch of payments each account that owes something pays its debt, and the others nothing', async () => {
+  const w = await world()
+  const accounts = [await w.account(), await w.account(), await w.account()]
+  for (const account of accounts.slice(0, 2)) {
+    const { payment } = await completedCharge(w, { account })
+    await payOut(w, account)
+    await reverse(w, { endToEndId: payment.endToEndId })
+  }
+  const paid = []
+  for (const account of [...accounts, ...accounts])
+    paid.push((await w.paidCharge({ account, valueCents: 30_00 })).payment)
+  await settleAll(w, paid)
+  const after = [
+    [9_40, 0],
+    [9_40, 0],
+    [59_40, 0],
+  ]
+  expect(await Promise.all(accounts.map((account) => standing(w, account)))).toEqual(after)
+  expect(await w.count('transfers', `kind = 'debt_paid'`)).toBe(2)
+  expect(await w.differences()).toEqual([])
+})
+
 test('a reversal that is reported twice at once is booked once', async () => {
   const w = await world()
   const { account, payment } = await completedCharge(w)
