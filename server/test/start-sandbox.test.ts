@@ -42,6 +42,20 @@ test('a refund settles when the bank’s time has come, and the receiver is told
   expect(bodies[1]).toMatchObject({ pix: [{ endToEndId, devolucoes: [{ id: 'R1', status: 'DEVOLVIDO' }] }] })
 })
 
+test('a Pix that the bank returns by itself is frozen first, and the receiver is told of the return alone', async () => {
+  const { bank, charge, call } = await start()
+  const { url, bodies } = await receiver()
+  await call('PUT', `/webhook/${KEY}`, { webhookUrl: url })
+  const [{ endToEndId } = { endToEndId: '' }] = await bank.pay(await charge().then(({ txid }) => ({ txid })))
+  await bank.advance(0)
+  await bank.reverse({ endToEndId, freezeSeconds: 60 })
+  await bank.advance('60s')
+  expect(bodies).toHaveLength(1)
+  await bank.advance('1s')
+  expect(bodies[1]).toMatchObject({ pix: [{ devolucoes: [{ natureza: 'MED_FRAUDE', valor: '50.00' }] }] })
+  await expect(bank.reverse({ endToEndId, amountCents: 1 })).rejects.toThrow('0 cents are left to return')
+})
+
 test('notifications that are late or were refused go out within the time that a test puts forward', async () => {
   const { bank, charge, call } = await start()
   // The third try comes after 0.25 s and 0.5 s.

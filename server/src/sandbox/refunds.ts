@@ -61,6 +61,8 @@ const returnOrder = z.strictObject({
   freezeSeconds: z.int().min(0).max(FREEZE_SECONDS_MAX).default(0),
 })
 
+export type ReturnOrder = z.input<typeof returnOrder>
+
 // POST /bank/reversal: the bank returns a Pix that it had credited, by itself. What is frozen before counts as
 // returned, so the receiver cannot refund it, and is told of the return alone.
 export function reverse(psp: Psp, call: Call): Answer {

@@ -7,12 +7,12 @@ import { pay, setFaults, showPayment, type Payment, type PayOrder } from './bank
 import { BANK_LIST, type Bank } from './banks.ts'
 import type { Faults } from './faults.ts'
 import type { Psp } from './psp.ts'
-import { settleRefunds } from './refunds.ts'
+import { reverse, settleRefunds, type ReturnOrder } from './refunds.ts'
 import { openSandbox, type Sandbox } from './server.ts'
 
 // What `@guiche/sandbox` exports: the bank for one test, in the process of that test.
 
-export type { Bank, Faults, Payment, PayOrder }
+export type { Bank, Faults, Payment, PayOrder, ReturnOrder }
 
 export type StartOptions = {
   /** Behaves as this bank, and refuses every other way of being called. Without it, any way is taken. */
@@ -35,6 +35,8 @@ export type TestBank = {
   customer?: NonNullable<Sandbox['customer']>
   /** Pays as a payer would. Rejects with the reason if a payer could not. */
   pay(order: PayOrder): Promise<Payment[]>
+  /** Returns a Pix to its payer by itself, as banks do after a report of fraud. */
+  reverse(order: ReturnOrder): Promise<void>
   /** Misbehaves from now on; `fault({})` heals. */
   fault(faults: Faults): void
   /** Every Pix that was made, oldest first. */
@@ -64,6 +66,9 @@ export async function startSandbox({ as, port = 0, clock = () => new Date() }: S
       const { body, seq = 0 } = act(psp, pay, order)
       await psp.journal.durable(seq)
       return (body as { pix: Payment[] }).pix
+    },
+    async reverse(order) {
+      await psp.journal.durable(act(psp, reverse, order).seq ?? 0)
     },
     fault: (faults) => void act(psp, setFaults, faults),
     payments: () => psp.book.pix.map(showPayment),
