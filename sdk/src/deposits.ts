@@ -11,9 +11,9 @@ export type OrderDeposit = EnsureDepositBody & { externalId: string }
 export type Deposits = {
   /**
    * Returns the one deposit of an order: PENDING to be paid, or COMPLETED. Makes it if there is none, renews one that
-   * expired or was canceled, and replaces one of another `value` or `payer`, which can then no longer be paid. Call it as often as
-   * you like, from any number of programs. Throws `order_paid` if the order was paid with another value; the error's
-   * `paymentLinkId` names the deposit.
+   * expired or was canceled, and replaces one of another `value` or `payer`, which can then no longer be paid. Call it
+   * as often as you like, from any number of programs. Throws `order_paid` if the order was paid with another value;
+   * the error's `paymentLinkId` names the deposit.
    */
   ensure(deposit: OrderDeposit, options?: CallOptions): Promise<Deposit>
   /** Lists all deposits of an order, newest first. */

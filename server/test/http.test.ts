@@ -52,6 +52,8 @@ const RECORD_FIELDS = [
   'returnUrl',
   'metadata',
   'code',
+  'payer',
+  'payerMatch',
 ]
 describe('the two endpoints of the specification', () => {
   test('a new deposit is answered with exactly the fields of the contract, in its order', async () => {

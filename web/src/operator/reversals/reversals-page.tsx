@@ -32,8 +32,8 @@ const useTexts = translations({
   empty: {
     title: ['Nenhuma devolução do banco', 'No reversals'],
     text: [
-      'Quando um banco devolver um depósito, ela aparece aqui.',
-      'When a bank returns a deposit, it appears here.',
+      'Quando um banco devolver um pagamento, ela aparece aqui.',
+      'When a bank returns a payment, it appears here.',
     ],
   },
   none: {
