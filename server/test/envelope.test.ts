@@ -85,7 +85,7 @@ describe('what the router says itself', () => {
     const w = await world()
     const { key } = await w.account()
     const answer = await w.app.inject({ ...get(key, '/api/balance'), method: 'HEAD' })
-    expect([answer.statusCode, answer.body, answer.headers['content-length']]).toEqual([200, '', '72'])
+    expect([answer.statusCode, answer.body, answer.headers['content-length']]).toEqual([200, '', '90'])
   })
 
   test('a path to no file of ours is 404 and no fault of ours', async () => {

@@ -33,6 +33,8 @@ const RECORD_FIELDS = [
   'returnUrl',
   'metadata',
   'code',
+  'payer',
+  'payerMatch',
 ]
 const LINE_FIELDS = [
   'id',
@@ -42,6 +44,7 @@ const LINE_FIELDS = [
   'chargeId',
   'paymentLinkId',
   'refundId',
+  'nature',
   'payoutId',
   'disputeId',
   'payout',
@@ -88,7 +91,8 @@ test('a completed deposit tells what was credited and which Pix paid it, and sta
   expect(deposits).toHaveLength(1)
   expect(deposits[0]).toMatchObject({ creditedValue: 4950, endToEndId: payment.endToEndId, paidLate: false })
   expect(deposits[0].paidAt).toMatch(ISO_TIME)
-  expect(balance).toEqual({ success: true, balance: 4950, available: 4950, reserved: 0, held: 0, currency: 'BRL' })
+  const nothing = { reserved: 0, held: 0, owed: 0 }
+  expect(balance).toEqual({ success: true, balance: 4950, available: 4950, ...nothing, currency: 'BRL' })
   expect(Object.keys(statement)).toEqual(['success', 'lines', 'nextCursor'])
   expect(statement.lines[0].balance).toBe(4950)
   expect(statement.lines.reduce((sum: number, line: { amount: number }) => sum + line.amount, 0)).toBe(4950)
@@ -120,7 +124,9 @@ test('a page of deposits is one statement, and a second one only if money is hel
   const list = async () => {
     asked.mockClear()
     const { deposits } = (await w.app.inject(get(account.key, '/api/deposits'))).json()
-    return { held: deposits.map(({ heldValue }: { heldValue: number }) => heldValue), reads: asked.mock.calls.length }
+    // Not the key, which is read again once a second.
+    const reads = asked.mock.calls.filter(([statement]) => /from (charges|payments) /.test(JSON.stringify(statement)))
+    return { held: deposits.map(({ heldValue }: { heldValue: number }) => heldValue), reads: reads.length }
   }
   expect(await list()).toEqual({ held: [0, 0], reads: 1 })
   await w.ctx.settlements.add([{ ...payment, amountCents: 90_00, txid: charge.id }])

@@ -43,6 +43,7 @@ test('an account holder asks for a payout, and reads how it goes on', async () =
     balance: 99_00,
     available: 59_00,
     reserved: 40_00,
+    held: 0,
     owed: 0,
     currency: 'BRL',
   })

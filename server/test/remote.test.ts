@@ -77,6 +77,7 @@ test('a deposit is created, shown, paid at the sandbox, listed and counted in th
     available: 4950,
     reserved: 0,
     held: 0,
+    owed: 0,
     currency: 'BRL',
   })
 

@@ -55,9 +55,11 @@ function asFailed(refund: Refund) {
   return refund.status === 'DEVOLVIDO' ? { ...refund, status: 'NAO_REALIZADO' } : refund
 }
 
-// A bank may answer reads from a replica that lags.
+// A bank may answer reads from a replica that lags, and shows no return before the time that it is frozen for.
 export function isShown({ plan, now }: Psp, refund: Refund): boolean {
-  return now().getTime() - Date.parse(refund.horario.solicitacao) >= plan.faults.refundLagMs
+  const { refundLagMs } = plan.faults
+  const isOver = refundLagMs === 0 && refund.status !== 'EM_PROCESSAMENTO'
+  return isOver || now().getTime() - Date.parse(refund.horario.solicitacao) >= refundLagMs
 }
 
 // An invented participant number.
