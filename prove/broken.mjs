@@ -20,7 +20,7 @@ const BREAKS = [
     name: 'believes-notifications',
     says: 'credits what a notification says, without asking the bank',
     file: 'http/callbacks.js',
-    find: 'await ctx.hints.add({ provider, hints, cause: currentSpan() });',
+    find: 'await ctx.hints.add({ provider, hints: paid, cause: currentSpan() });',
     replace: `await ctx.settlements.add(JSON.parse(body).pix.map((pix) => ({ provider, endToEndId: pix.endToEndId, txid: pix.txid,
       amountCents: Math.round(Number(pix.valor) * 100), occurredAt: new Date(pix.horario) })));`,
     plans: 'calm',

@@ -29,6 +29,7 @@ const useTexts = translations({
   deadline: ['Provas até', 'Evidence until'],
   ended: ['Encerrada em', 'Ended'],
   deposit: ['Depósito', 'Deposit'],
+  charge: ['Cobrança', 'Charge'],
   account: ['Conta', 'Account'],
   provider: ['Provedor', 'Provider'],
   noAccount: ['Nenhuma: o pagamento está em conta transitória', 'None: the payment is in suspense'],
@@ -90,7 +91,7 @@ export function DisputeDetails({ dispute }: { dispute: AnyDispute }) {
           { name: t.deadline, value: <DateTime at={dispute.deadlineAt} /> },
           { name: t.ended, value: endedAt && <DateTime at={endedAt} /> },
           {
-            name: t.deposit,
+            name: isOperator ? t.charge : t.deposit,
             value: paymentLinkId && (
               <Link to={to} params={{ paymentLinkId }} className="link">
                 {externalId ?? paymentLinkId}
