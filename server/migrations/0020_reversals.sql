@@ -77,7 +77,7 @@ alter table transfers add constraint transfers_debt check (
 -- balance was moved, and sees what others committed while that waited for its lock. Planning it each time would take
 -- longer than the rest of a settlement.
 create function has_debt_to_pay(debtor uuid, held bigint) returns boolean language plpgsql
-set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
+set plan_cache_mode = force_generic_plan as $$
 declare
   owes boolean;
 begin
