@@ -582,8 +582,8 @@ export type DepositReversedEvent = {
     refundId: string
     /**
      * `fraud`: the payer reported a fraud to the bank. `operational`: a mistake of the payer’s bank.
-     * `automatic`: a recurring payment that should not have been made. `other`: the bank does not say, or
-     * somebody returned it at the bank.
+     * `automatic`: a recurring payment that should not have been made. `other`: any other reason, or the bank
+     * gives none.
      */
     nature: 'fraud' | 'operational' | 'automatic' | 'other'
     /** What went back to the payer, in cents. */
@@ -1293,7 +1293,7 @@ export type OperatorRefund = {
   /**
    * Why the bank made it, of a refund that nobody here asked for. fraud: the payer reported a fraud.
    * operational: a mistake of the payer’s bank. automatic: a recurring payment that should not have been made.
-   * other: the bank does not say, or somebody made it at the bank.
+   * other: any other reason, or the bank gives none.
    */
   nature: 'fraud' | 'operational' | 'automatic' | 'other' | null
   /** Why it failed, as the provider says. */
@@ -1461,7 +1461,7 @@ export type Refund = {
   /**
    * Why the bank made it, of a refund that nobody here asked for. fraud: the payer reported a fraud.
    * operational: a mistake of the payer’s bank. automatic: a recurring payment that should not have been made.
-   * other: the bank does not say, or somebody made it at the bank.
+   * other: any other reason, or the bank gives none.
    */
   nature: 'fraud' | 'operational' | 'automatic' | 'other' | null
   /**

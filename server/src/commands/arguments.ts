@@ -34,7 +34,7 @@ export function positive(text: string): number {
 /** Without its punctuation. */
 export function taxId(text: string): string {
   const read = readTaxId(text)
-  if (!read) throw new InvalidArgumentError('It must be a CPF or CNPJ with the right check digits.')
+  if (!read) throw new InvalidArgumentError('It must be a valid CPF or CNPJ.')
   return read.number
 }
 

@@ -26,7 +26,7 @@ type Notice = { pix: Pix; tries: number; alone: boolean; extraCopy: boolean }
 
 type Lane = { url: string; due: Notice[]; inFlight: number; pumping: boolean }
 
-// `atMs` is on the notifier's own clock, which a test may put forward.
+// `atMs`: by the notifier's own clock, which `advance` puts forward.
 type Waiting = { atMs: number; work: () => void; timer?: NodeJS.Timeout }
 
 type NotifierState = {

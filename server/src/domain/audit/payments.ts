@@ -42,7 +42,7 @@ const charge = check({
   },
 })
 
-// A day, and time for a service that was stopped to begin again.
+// They are erased a day after the end of the charge. The rest allows for a service that was stopped meanwhile.
 const NUMBERS_GONE = `interval '3 days'`
 
 // A payment belongs to the charge that its txid names, or that it made by the code that its txid names. If it

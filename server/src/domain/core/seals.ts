@@ -224,7 +224,7 @@ const TABLES = {
   },
   payout: { table: 'payouts', content: except() },
   dispute: { table: 'disputes', content: except() },
-  // What becomes of it follows from what the provider says.
+  // Sealed as it was given. Its status changes with the answers of the provider.
   evidence: {
     table: 'dispute_evidence',
     content: except('content', 'access', 'status', 'failure', 'ended_at', 'due_at', 'attempts'),

@@ -4,12 +4,18 @@ import { unnestOf, valuesOf, type Columns } from '../../db/insert-rows.ts'
 import type { Tx } from '../../db/tx.ts'
 
 /**
- * The kinds of ledger account. cash: what a provider holds for us. balance: what is available to an account holder.
- * reserved: what an account holder asked to be paid out. held: what is set aside while payers contest payments. owed:
- * what an account holder owes for reversals, below zero. fees: what we earned. suspense: what arrived and has no owner
- * yet. refunding: what is on its way back to payers. paid_out: what the operator paid to account holders. missing: what
- * left a provider without us, until it is decided who bears it. written_off: what the operator kept or lost by
- * decision. It may be negative, because a loss that happened must be bookable.
+ * The kinds of ledger account:
+ * - cash: what a provider holds for us.
+ * - balance: what is available to an account holder.
+ * - reserved: what an account holder asked to be paid out.
+ * - held: what is set aside for open disputes.
+ * - owed: the debt of an account holder for reversals, as a negative number.
+ * - fees: what we earned.
+ * - suspense: what arrived and has no owner yet.
+ * - refunding: what is on its way back to payers.
+ * - paid_out: what the operator paid to account holders.
+ * - missing: what left a provider without us, until it is decided who bears it.
+ * - written_off: what the operator kept or lost by decision. Negative after a loss.
  */
 export type LedgerKey =
   | { kind: 'cash'; provider: string }

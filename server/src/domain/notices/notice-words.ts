@@ -1,6 +1,6 @@
 import { formatReais } from '../../base/money.ts'
 
-// The words of notice-kinds.ts that more than one kind needs.
+// Words that several kinds of notice share.
 
 export const NOTICE_LANGUAGES = ['pt-BR', 'en'] as const
 export type NoticeLanguage = (typeof NOTICE_LANGUAGES)[number]

@@ -81,7 +81,7 @@ export const DEPOSIT_REVERSED: FieldsInSql<Reversed> = {
   nature: {
     schema: z.enum(NATURES).meta({
       description:
-        '`fraud`: the payer reported a fraud to the bank. `operational`: a mistake of the payer’s bank. `automatic`: a recurring payment that should not have been made. `other`: the bank does not say, or somebody returned it at the bank.',
+        '`fraud`: the payer reported a fraud to the bank. `operational`: a mistake of the payer’s bank. `automatic`: a recurring payment that should not have been made. `other`: any other reason, or the bank gives none.',
     }),
     example: 'fraud',
     valueOf: ({ refund }) => refund.nature,

@@ -179,7 +179,7 @@ const metadataField = z
   })
   .optional() as z.ZodOptional<z.ZodType<Metadata | null>>
 
-const PAYER_ERROR = `payer must be { taxId, policy }, with a CPF or CNPJ whose check digits are right, and policy ${PAYER_POLICIES.join(' or ')}`
+const PAYER_ERROR = `payer must be { taxId, policy }, with a valid CPF or CNPJ, and policy ${PAYER_POLICIES.join(' or ')}`
 
 // Checked by hand: no error may quote what was given.
 function readPayer(given: unknown): Payer | null | undefined {

@@ -68,7 +68,7 @@ export const REFUND_STATUSES = ['PROCESSING', 'DONE', 'FAILED'] as const
 
 export const natureSchema = z.enum(NATURES).nullable().meta({
   description:
-    'Why the bank made it, of a refund that nobody here asked for. fraud: the payer reported a fraud. operational: a mistake of the payer’s bank. automatic: a recurring payment that should not have been made. other: the bank does not say, or somebody made it at the bank.',
+    'Why the bank made it, of a refund that nobody here asked for. fraud: the payer reported a fraud. operational: a mistake of the payer’s bank. automatic: a recurring payment that should not have been made. other: any other reason, or the bank gives none.',
 })
 
 export const refundSchema = z
